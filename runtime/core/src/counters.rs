@@ -1,17 +1,13 @@
 //! Counters: what a piece of work cost besides time.
 //!
 //! A [`Source`] tells how many instructions, events of one chosen kind, and remote page faults a
-//! thread caused while it ran a piece of a loop. There are four kinds:
+//! thread caused while it ran a piece of a loop. There are two kinds:
 //!
 //! * [`Hardware`] reads the processor's counters through Linux's perf events. Virtual machines and
 //!   containers often have none; then [`Hardware::open`] says why.
-//! * [`Recorded`] takes its counts from a file, so that decisions which depend on counters and faults can be
-//!   reproduced on any machine.
 //! * [`Pages`] asks the software DSM how many pages of other nodes the thread has waited for, and for how long.
-//! * [`NoSource`] counts nothing.
 //!
-//! **Data in**: perf events of the calling thread, or a file. **Data out**: a [`Sample`] for each
-//! piece.
+//! **Data in**: perf events of the calling thread, or the DSM's counts. **Data out**: a [`Sample`] for each piece.
 
 use crate::whole::OnceLock;
 use perf_event::{Builder, Counter};
@@ -19,9 +15,6 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
-use std::path::Path;
-
-use crate::toml::{self, Fields};
 
 /// The calling thread's counters at one moment. Only [`Source::since`] on the same thread can use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,23 +47,8 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// The calling thread's counters now.
     fn start(&self) -> Reading;
 
-    /// What the calling thread, which is on node `node`, counted since `start` while it ran
-    /// `iterations` of a loop.
-    fn since(&self, start: &Reading, node: usize, iterations: u64) -> Sample;
-}
-
-/// A source without counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoSource;
-
-impl Source for NoSource {
-    fn start(&self) -> Reading {
-        Reading::default()
-    }
-
-    fn since(&self, _: &Reading, _: usize, _: u64) -> Sample {
-        Sample::default()
-    }
+    /// What the calling thread counted since `start`.
+    fn since(&self, start: &Reading) -> Sample;
 }
 
 /// A kind of event, as perf_event_open(2) names it.
@@ -81,7 +59,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The event that is compared unless `HETMP_COUNTER` names another one.
+    /// Misses of the last-level cache, as the kernel names it.
     pub const CACHE_MISSES: Event = Event::hardware(3);
     const INSTRUCTIONS: Event = Event::hardware(1);
 
@@ -288,7 +266,7 @@ impl Source for Hardware {
         read_own(self.event).unwrap_or_default()
     }
 
-    fn since(&self, start: &Reading, _: usize, _: u64) -> Sample {
+    fn since(&self, start: &Reading) -> Sample {
         let end = if start.valid {
             self.start()
         } else {
@@ -303,74 +281,6 @@ impl Source for Hardware {
         Sample {
             counts,
             ..Sample::default()
-        }
-    }
-}
-
-/// Counts per iteration, by node, as a file gives them:
-///
-/// ```toml
-/// [[node]]
-/// instructions = 1000     # per iteration; optional, with events
-/// events = 4.5            # of the counter that is compared
-/// faults = 0.02           # remote page faults; optional
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
-    nodes: Vec<RecordedNode>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct RecordedNode {
-    counts: Option<(f64, f64)>,
-    faults: Option<f64>,
-}
-
-impl Recorded {
-    /// Reads the file. Errors say what is wrong, and what is expected.
-    pub fn read(path: &Path) -> Result<Recorded, String> {
-        let text = crate::file::text(path, crate::file::SMALL)
-            .map_err(|e| format!("{e} (expected a readable file after @)"))?;
-        Recorded::parse(&text)
-    }
-
-    fn parse(text: &str) -> Result<Recorded, String> {
-        const SHAPE: &str = "no list of nodes (expected one [[node]] table a node)";
-        let mut root = toml::parse(text)?;
-        let list = root.array("node", SHAPE)?.ok_or(SHAPE)?;
-        root.done("[[node]]")?;
-        let node = |mut fields: Fields<'_>| {
-            let mut rate = |key| fields.number(key, "a number from 0", |n| n >= 0.0);
-            let (instructions, events, faults) =
-                (rate("instructions")?, rate("events")?, rate("faults")?);
-            fields.done("instructions, events and faults")?;
-            let counts = match (instructions, events) {
-                (Some(i), Some(e)) => Some((i, e)),
-                (None, None) => None,
-                _ => return Err("instructions or events alone (expected both)".to_owned()),
-            };
-            Ok(RecordedNode { counts, faults })
-        };
-        let nodes: Vec<RecordedNode> = list.into_iter().map(node).collect::<Result<_, _>>()?;
-        if nodes.is_empty() {
-            return Err(SHAPE.to_owned());
-        }
-        Ok(Recorded { nodes })
-    }
-}
-
-impl Source for Recorded {
-    fn start(&self) -> Reading {
-        Reading::default()
-    }
-
-    fn since(&self, _: &Reading, node: usize, iterations: u64) -> Sample {
-        let node = self.nodes.get(node).copied().unwrap_or_default();
-        let total = |rate: f64| (rate * iterations as f64).round() as u64;
-        Sample {
-            counts: node.counts.map(|(i, e)| (total(i), total(e))),
-            faults: node.faults.map(total),
-            waited_ns: None,
         }
     }
 }
@@ -391,7 +301,7 @@ impl Source for Pages {
         }
     }
 
-    fn since(&self, start: &Reading, _: usize, _: u64) -> Sample {
+    fn since(&self, start: &Reading) -> Sample {
         let now = self.start();
         Sample {
             counts: None,
@@ -414,7 +324,7 @@ mod tests {
             [n, 10 * n]
         });
         let start = source.start();
-        let sample = source.since(&start, 1, 100);
+        let sample = source.since(&start);
         assert!(start.valid);
         assert_eq!((sample.faults, sample.waited_ns), (Some(2), Some(20)));
     }
@@ -452,7 +362,7 @@ mod tests {
                 for i in 0..1_000_000u64 {
                     x = std::hint::black_box(x.wrapping_mul(i | 1));
                 }
-                let (instructions, _) = source.since(&start, 0, 1).counts.expect("counted");
+                let (instructions, _) = source.since(&start).counts.expect("counted");
                 assert!(instructions >= 2_000_000, "{instructions}");
             }
             Err(why) => {
@@ -461,7 +371,7 @@ mod tests {
                 let source = Hardware {
                     event: Event::CACHE_MISSES,
                 };
-                assert_eq!(source.since(&source.start(), 0, 1), Sample::default());
+                assert_eq!(source.since(&source.start()), Sample::default());
             }
         }
     }
@@ -507,55 +417,5 @@ mod tests {
         assert!(text(libc::ENOENT).starts_with("this machine has no such counter"));
         assert!(text(libc::EACCES).contains("perf_event_paranoid"));
         assert!(text(libc::EMFILE).starts_with("perf_event_open: "));
-    }
-
-    #[test]
-    fn recorded_counts() {
-        let source = Recorded::parse(
-            "[[node]]\ninstructions = 1000\nevents = 4.5\n[[node]]\nfaults = 0.02\n",
-        )
-        .expect("accepted");
-        let start = source.start();
-        let sample = source.since(&start, 0, 10);
-        assert_eq!((sample.counts, sample.faults), (Some((10_000, 45)), None));
-        let sample = source.since(&start, 1, 100);
-        assert_eq!((sample.counts, sample.faults), (None, Some(2)));
-        assert_eq!(source.since(&start, 7, 100), Sample::default());
-    }
-
-    #[test]
-    fn what_is_wrong_in_a_recording() {
-        for (text, wrong) in [
-            ("", "no list of nodes (expected one [[node]] table a node)"),
-            (
-                "node = []",
-                "no list of nodes (expected one [[node]] table a node)",
-            ),
-            (
-                "node = [1]",
-                "no list of nodes (expected one [[node]] table a node)",
-            ),
-            (
-                "[[node]]\nevents = 1",
-                "instructions or events alone (expected both)",
-            ),
-            (
-                "[[node]]\nfaults = -1",
-                "faults: not usable (expected a number from 0)",
-            ),
-            (
-                "[[node]]\nfaults = \"x\"",
-                "faults: not usable (expected a number from 0)",
-            ),
-            (
-                "[[node]]\nfault = 1",
-                "\"fault\": unknown (expected instructions, events and faults)",
-            ),
-            ("[[node]]\nfaults = ", "line 2: "),
-            ("[x]\n[[node]]", "\"x\": unknown (expected [[node]])"),
-        ] {
-            let error = Recorded::parse(text).expect_err(text);
-            assert!(error.starts_with(wrong), "{error}\nwanted {wrong}");
-        }
     }
 }

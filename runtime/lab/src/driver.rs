@@ -2,14 +2,15 @@
 //! simulator knows. They are driven without a clock.
 
 use super::across::Across;
+use super::decided::Decided;
 use super::published::{Execution as PublishedRun, Next as PublishedNext, Published};
+use super::questions::{Measured, Rate, Thresholds};
 use super::self_scheduling::{SelfScheduling, Technique};
 use hetmp_sched::cache::Known;
 use hetmp_sched::crossing::early::Seen;
-use hetmp_sched::decide::Rules;
+use hetmp_sched::decide::Objective;
 use hetmp_sched::execution::{Execution, Measure, Start, Step};
 use hetmp_sched::placement::Placement;
-use hetmp_sched::probe::{Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
 use hetmp_sched::schedule::{Kind, Schedule};
@@ -50,9 +51,6 @@ pub(super) struct Driver {
     kind: Kind,
     n: u64,
     team: Arc<Placement>,
-    /// Iterations that calls were given, in schedules in which threads wait. The schedule's own count is a sum over
-    /// all threads: too slow to be asked for at each wait of thousands of threads.
-    handed_out: u64,
 }
 
 impl Driver {
@@ -61,7 +59,7 @@ impl Driver {
         schedule: &Schedule,
         n: u64,
         team: &Arc<Placement>,
-        rules: Rules,
+        objective: Objective,
         known: Option<Arc<Known>>,
     ) -> Driver {
         let schedule = schedule.executes_as();
@@ -70,7 +68,7 @@ impl Driver {
             chunk: schedule.chunk.unwrap_or(0),
             team: Arc::clone(team),
             ascending: false,
-            rules,
+            objective,
             known,
         });
         let state = State::Runtime(run, vec![0; team.threads()]);
@@ -79,7 +77,6 @@ impl Driver {
             kind: schedule.kind,
             n,
             team: Arc::clone(team),
-            handed_out: 0,
         }
     }
 
@@ -99,7 +96,6 @@ impl Driver {
             kind: Kind::Guided,
             n,
             team: Arc::clone(team),
-            handed_out: 0,
         }
     }
 
@@ -108,16 +104,16 @@ impl Driver {
         of: Published,
         n: u64,
         team: &Arc<Placement>,
-        rules: Rules,
+        thresholds: Thresholds,
         chunk: u64,
-        known: &[Option<NodeRate>],
+        known: &[Option<Rate>],
     ) -> Driver {
         let counted = Counted {
             tally: Tally::new(team.threads()),
             trips: vec![0; team.threads()],
         };
         let probe = of.probe;
-        let run = PublishedRun::new(of, n, team, rules, chunk, known);
+        let run = PublishedRun::new(of, n, team, thresholds, chunk, known);
         Driver {
             state: State::Published(Box::new(run), counted),
             kind: match of.jump {
@@ -126,7 +122,6 @@ impl Driver {
             },
             n,
             team: Arc::clone(team),
-            handed_out: 0,
         }
     }
 
@@ -141,7 +136,6 @@ impl Driver {
             kind: Kind::Dynamic,
             n,
             team: Arc::clone(team),
-            handed_out: 0,
         }
     }
 
@@ -177,30 +171,28 @@ impl Driver {
     }
 
     /// The next call of thread `tid` at the time `now`, with the measurement of its last chunk if that was a probe.
-    pub(super) fn call(&mut self, tid: usize, m: Option<Measurement>, now: u64) -> Answer {
+    pub(super) fn call(&mut self, tid: usize, m: Option<Measured>, now: u64) -> Answer {
         match &mut self.state {
             State::Runtime(run, trips) => {
                 let trip = trips[tid];
                 trips[tid] += 1;
-                match run.step(tid, trip, m) {
-                    Step::Run(range, measure) => {
-                        self.handed_out += range.len();
-                        Answer::Run {
-                            range,
-                            measure: measure != Measure::Nothing,
-                        }
-                    }
-                    Step::Wait(ticket) => Answer::Wait(ticket),
+                match run.step(tid, trip, m.map(|m| m.of)) {
+                    Step::Run(range, measure) => Answer::Run {
+                        range,
+                        measure: measure != Measure::Nothing,
+                    },
                     Step::End => Answer::Done,
                 }
             }
-            State::Techniques(t, counted) => match counted.take(tid, |_| t.take(tid, m.as_ref())) {
-                Some(range) => Answer::Run {
-                    range,
-                    measure: true,
-                },
-                None => Answer::Done,
-            },
+            State::Techniques(t, counted) => {
+                match counted.take(tid, |_| t.take(tid, m.as_ref().map(|m| &m.of))) {
+                    Some(range) => Answer::Run {
+                        range,
+                        measure: true,
+                    },
+                    None => Answer::Done,
+                }
+            }
             State::Published(p, counted) => {
                 let mut waits = None;
                 let took = counted.take(tid, |_| match p.call(tid, m.as_ref()) {
@@ -212,13 +204,10 @@ impl Driver {
                     PublishedNext::Done => None,
                 });
                 match (took, waits) {
-                    (Some(range), _) => {
-                        self.handed_out += range.len();
-                        Answer::Run {
-                            range,
-                            measure: true,
-                        }
-                    }
+                    (Some(range), _) => Answer::Run {
+                        range,
+                        measure: true,
+                    },
                     (None, Some(ticket)) => Answer::Wait(ticket),
                     (None, None) => Answer::Done,
                 }
@@ -237,7 +226,7 @@ impl Driver {
     }
 
     /// What one of the paper's schedules remembers for the loop's next execution.
-    pub(super) fn remembers(&self) -> Option<&[Option<NodeRate>]> {
+    pub(super) fn remembers(&self) -> Option<&[Option<Rate>]> {
         match &self.state {
             State::Published(p, _) => Some(p.rates()),
             _ => None,
@@ -247,7 +236,6 @@ impl Driver {
     /// Must waiting threads be looked at? Ask after each call.
     pub(super) fn must_wake(&mut self) -> bool {
         match &mut self.state {
-            State::Runtime(run, _) => run.must_wake(),
             State::Published(p, _) => p.must_wake(),
             _ => false,
         }
@@ -256,21 +244,8 @@ impl Driver {
     /// Must a thread that waits with this ticket call again?
     pub(super) fn changed(&self, ticket: u64) -> bool {
         match &self.state {
-            State::Runtime(run, _) => run.changed(ticket),
             State::Published(p, _) => p.changed(ticket),
             _ => false,
-        }
-    }
-
-    /// Iterations handed out so far, for schedules in which threads wait.
-    pub(super) fn handed_out(&self) -> u64 {
-        self.handed_out
-    }
-
-    /// Thread `tid` has waited for long while nothing was handed out.
-    pub(super) fn lose_patience(&self, tid: usize) {
-        if let State::Runtime(run, _) = &self.state {
-            run.lose_patience(tid);
         }
     }
 
@@ -293,13 +268,20 @@ impl Driver {
         }
     }
 
+    /// What was decided. Call it after all threads have left.
+    pub(super) fn decided(&self, record: &LoopRecord) -> Option<Decided> {
+        match &self.state {
+            State::Published(p, _) => p.answers().map(Decided::Paper),
+            _ => record.decision.clone().map(Decided::Schedule),
+        }
+    }
+
     /// The record. Call it after all threads have left.
     pub(super) fn record(&self) -> LoopRecord {
         match &self.state {
             State::Runtime(run, _) => run.record(),
             State::Published(p, c) => {
                 let mut record = LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally);
-                record.decision = p.decision();
                 record.learning = if p.probings() > 0 {
                     Learning::Probed
                 } else {

@@ -10,6 +10,7 @@ use super::cost::{unit, Costs};
 use super::driver::{Answer, Driver};
 use super::pages::{Faults, Pages, Toucher};
 use super::platform::Platform;
+use super::questions::Measured;
 use super::workload::{Access, LoopModel};
 use hetmp_sched::crossing::early::Seen;
 use hetmp_sched::placement::Placement;
@@ -160,8 +161,9 @@ pub(super) struct Touched {
 #[derive(Clone, Copy, Debug, Default)]
 struct Actor {
     /// What it brings to its next call.
-    measured: Option<Measurement>,
-    waiting: Option<Wait>,
+    measured: Option<Measured>,
+    /// Its ticket while it sleeps, and since when it does.
+    waiting: Option<(u64, u64)>,
     /// Nanoseconds that it has waited so far.
     waited: u64,
     /// The number of the thread's current event; events with earlier numbers no longer count.
@@ -190,19 +192,8 @@ impl Agenda {
     }
 }
 
-/// A thread's sleep.
-#[derive(Clone, Copy, Debug)]
-struct Wait {
-    ticket: u64,
-    since: u64,
-    /// The count of handed-out iterations at the thread's last look.
-    handed_out: u64,
-}
-
 /// What waking a sleeping thread takes, in ns: a futex round trip's half.
 const WAKE_NS: u64 = 20_000;
-/// Nanoseconds after which a waiting thread helps if nothing was handed out; the OpenMP runtime's value.
-const PATIENCE_NS: u64 = 50_000_000;
 
 impl<'a> Machine<'a> {
     pub(super) fn new(
@@ -292,14 +283,13 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// Runs `driver` on `team` from the time `start` on. If `chosen` names a node, only that has a part in the loop.
+    /// Runs `driver` on `team` from the time `start` on.
     pub(super) fn run(
         &mut self,
         l: &LoopModel,
         prepared: &Prepared,
         driver: &mut Driver,
         team: &Placement,
-        chosen: Option<usize>,
         start: u64,
     ) -> Execution {
         let nodes = self.platform.nodes.len();
@@ -317,31 +307,14 @@ impl<'a> Machine<'a> {
         let mut continues = vec![None; nodes];
         let mut agenda = Agenda::default();
         for (tid, actor) in actors.iter_mut().enumerate() {
-            let node = team.node_of(tid);
-            let parked = chosen.is_some_and(|c| c != node);
-            let parked_ns = if parked {
-                self.platform.park_us * 1000.0
-            } else {
-                0.0
-            };
-            agenda.set(start + self.late_ns(node) + parked_ns as u64, tid, actor);
+            agenda.set(start + self.late_ns(team.node_of(tid)), tid, actor);
         }
         let mut end = start;
         while let Some((now, tid)) = agenda.next(&actors) {
             let node = team.node_of(tid);
             let actor = &mut actors[tid];
-            if let Some(wait) = &mut actor.waiting {
-                if driver.changed(wait.ticket) {
-                    // The thread was woken.
-                } else if driver.handed_out() != wait.handed_out {
-                    wait.handed_out = driver.handed_out();
-                    agenda.set(now + PATIENCE_NS, tid, actor);
-                    continue;
-                } else {
-                    driver.lose_patience(tid);
-                }
-                actor.waited += now - wait.since;
-                actor.waiting = None;
+            if let Some((_, since)) = actor.waiting.take() {
+                actor.waited += now - since;
                 sleepers.remove(&tid);
                 active[node] += 1;
             }
@@ -358,7 +331,7 @@ impl<'a> Machine<'a> {
             let mut clock = now + self.platform.call_ns as u64;
             if driver.must_wake() {
                 for &t in &sleepers {
-                    let changed = actors[t].waiting.is_some_and(|w| driver.changed(w.ticket));
+                    let changed = actors[t].waiting.is_some_and(|w| driver.changed(w.0));
                     if changed {
                         agenda.set(clock + WAKE_NS, t, &mut actors[t]);
                     }
@@ -374,13 +347,8 @@ impl<'a> Machine<'a> {
                 }
                 Answer::Wait(ticket) => {
                     active[node] -= 1;
-                    actors[tid].waiting = Some(Wait {
-                        ticket,
-                        since: clock,
-                        handed_out: driver.handed_out(),
-                    });
+                    actors[tid].waiting = Some((ticket, clock));
                     sleepers.insert(tid);
-                    agenda.set(clock + PATIENCE_NS, tid, &mut actors[tid]);
                 }
                 Answer::Run { range, measure } => {
                     if driver.shares_cursors() && continues[node] != Some(range.start) {
@@ -405,11 +373,13 @@ impl<'a> Machine<'a> {
                     out.work[node].iterations += range.len();
                     out.work[node].ns += clock - began;
                     if measure {
-                        actors[tid].measured = Some(Measurement {
-                            elapsed_ns: clock - began,
-                            iterations: range.len(),
-                            faults: (self.platform.memories > 1).then_some(touched.felt),
-                            counters: self.platform.counters.then_some(counted),
+                        actors[tid].measured = Some(Measured {
+                            of: Measurement {
+                                elapsed_ns: clock - began,
+                                iterations: range.len(),
+                                counters: self.platform.counters.then_some(counted),
+                            },
+                            faults: touched.felt,
                         });
                     }
                     agenda.set(clock, tid, &mut actors[tid]);

@@ -22,6 +22,7 @@
 mod across;
 mod caches;
 mod cost;
+mod decided;
 mod driver;
 mod engine;
 mod pages;
@@ -29,10 +30,12 @@ mod placed;
 mod platform;
 mod program;
 mod published;
+mod questions;
 mod random;
 mod self_scheduling;
 mod workload;
 
+pub use decided::Decided;
 pub use platform::{KernelOnNode, LinkModel, Node, Platform};
 pub use program::{ideal_parts, run, LoopOutcome, Outcome, Strategy};
 pub use published::Published;

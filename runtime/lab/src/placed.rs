@@ -4,15 +4,16 @@
 //! (`runtime/omp/src/across/weigh.rs`). Each region is one loop that is handed out.
 
 use super::across::Across;
+use super::decided::Decided;
 use super::driver::Driver;
 use super::engine::{Execution, Machine, Prepared, Work};
-use super::platform::Platform;
+use super::platform::{LinkModel, Platform};
 use super::workload::{LoopModel, Workload};
 use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::Part;
 use hetmp_sched::crossing::early::Threshold;
 use hetmp_sched::crossing::Crossings;
-use hetmp_sched::decide::{decide, Choice, Decision, Link, NodeInput, Rules};
+use hetmp_sched::decide::Objective;
 use hetmp_sched::limits::allowed_ns;
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::schedule::Schedule;
@@ -29,7 +30,6 @@ pub(super) struct Placed {
     alone: Vec<Arc<Placement>>,
     all: Arc<Placement>,
     threshold: Threshold,
-    rules: Rules,
     /// What trials have lost.
     lost_ns: f64,
 }
@@ -39,7 +39,7 @@ pub(super) struct Placed {
 pub(super) struct Ran {
     /// What the machine says, without opening and closing the region.
     pub(super) of: Execution,
-    pub(super) decision: Option<Arc<Decision>>,
+    pub(super) decided: Decided,
     /// It was a trial.
     pub(super) tried: bool,
     place: Way,
@@ -56,12 +56,7 @@ pub(super) struct Loop<'a, 'm> {
 }
 
 impl Placed {
-    pub(super) fn new(
-        platform: &Platform,
-        workload: &Workload,
-        team: &Arc<Placement>,
-        rules: &Rules,
-    ) -> Placed {
+    pub(super) fn new(platform: &Platform, workload: &Workload, team: &Arc<Placement>) -> Placed {
         let nodes = platform.nodes.len();
         let cores = |i: usize| platform.nodes[i].cores;
         let alone = |only: usize| {
@@ -72,17 +67,16 @@ impl Placed {
                 &(0..nodes).map(shape).collect::<Vec<_>>(),
             ))
         };
-        let link = rules.link.unwrap_or_default();
-        let us = |of: Option<f64>| of.unwrap_or(0.0) * 1000.0;
+        let ns = |of: fn(LinkModel) -> f64| platform.worst(of).unwrap_or(0.0) * 1000.0;
+        let one_ns = ns(|l| l.fault_us);
         let mut rule = Crossings::new(nodes as u32);
-        rule.overhead(us(link.region_us) + us(link.fault_us));
+        rule.overhead(ns(|l| l.barrier_us) + one_ns);
         let pages: u64 = (workload.arrays.iter())
             .map(|a| a.units * a.pages_per_unit)
             .sum();
         // Other nodes' threads wait at once, for one after the other to be served.
         let others: u32 = (1..nodes).map(cores).sum();
-        let served = us(platform.worst(|l| l.occupancy_us));
-        let one_ns = us(link.fault_us);
+        let served = ns(|l| l.occupancy_us);
         rule.data(
             pages,
             served + one_ns,
@@ -93,12 +87,7 @@ impl Placed {
             blocks: vec![Blocks::default(); workload.loops.len()],
             alone: (0..nodes).map(alone).collect(),
             all: Arc::clone(team),
-            threshold: Threshold::Calibrated(link.fault_period_us),
-            // On one node faults overrule nothing.
-            rules: Rules {
-                link: Some(Link::default()),
-                ..*rules
-            },
+            threshold: Threshold::Calibrated(platform.threshold_us().unwrap_or(0.0)),
             lost_ns: 0.0,
         }
     }
@@ -143,25 +132,25 @@ impl Placed {
                 let loop_of = Across::new(n, team, bounds.as_deref(), trial);
                 Driver::across(loop_of, n, team)
             }
-            _ => Driver::new(l.schedule, n, team, self.rules, None),
+            _ => Driver::new(l.schedule, n, team, Objective::Time, None),
         };
-        let of = (l.machine).run(l.model, l.prepared, &mut driver, team, None, start);
-        let mut decision = decide(&vec![NodeInput::default(); self.alone.len()], &self.rules);
-        decision.choice = match place {
-            Way::Across => {
-                let share = |w: &Work| w.iterations as f64 / n.max(1) as f64;
-                Choice::Split {
-                    shares: of.work.iter().map(share).collect(),
-                }
-            }
-            _ => Choice::OneNode {
-                node,
-                why: self.rule.why(at),
+        let of = (l.machine).run(l.model, l.prepared, &mut driver, team, start);
+        let share = |w: &Work| w.iterations as f64 / n.max(1) as f64;
+        let decided = match place {
+            Way::Across => Decided::Rule {
+                shares: of.work.iter().map(share).collect(),
+                why: None,
+            },
+            _ => Decided::Rule {
+                shares: (0..self.alone.len())
+                    .map(|i| f64::from(u8::from(i == node)))
+                    .collect(),
+                why: Some(self.rule.why(at)),
             },
         };
         Ran {
             of,
-            decision: Some(Arc::new(decision)),
+            decided,
             tried: trial.is_some(),
             place,
             gave_up: driver.gave_up(),
@@ -204,7 +193,7 @@ impl Placed {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use crate::{random, run, Strategy};
-    use hetmp_sched::decide::Rules;
+    use hetmp_sched::decide::Objective;
     use hetmp_sched::schedule::Schedule;
 
     /// Trials, blocks, shares, early ends: each iteration runs once in each execution, whatever the rule chooses, and
@@ -216,7 +205,7 @@ mod tests {
             let (platform, workload) = random(seed);
             for name in ["hetprobe", "hetprobe-i"] {
                 let strategy = Strategy::All(Schedule::parse(name).expect("a schedule"));
-                let o = run(&platform, &workload, &strategy, &Rules::default(), seed);
+                let o = run(&platform, &workload, &strategy, Objective::Time, seed);
                 let mut seconds = o.serial_seconds;
                 for (l, model) in o.loops.iter().zip(&workload.loops) {
                     let ran: u64 = l.iterations.iter().sum();

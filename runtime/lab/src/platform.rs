@@ -65,7 +65,7 @@ pub struct LinkModel {
     pub occupancy_us: f64,
     /// Additional time of a parallel region with threads on both sides.
     pub barrier_us: f64,
-    /// Fault period above which several nodes pay, as calibration would find it; see [`hetmp_sched::decide`].
+    /// Fault period above which several nodes pay, as calibration would find it.
     pub threshold_us: f64,
 }
 
@@ -87,10 +87,6 @@ pub struct Platform {
     /// Microseconds that opening and ending a parallel region costs. Threads come to a loop up to this much
     /// late, and the end takes half of it.
     pub fork_us: f64,
-    /// Microseconds for which threads of nodes that a plan leaves out keep away from the loop, so that they
-    /// take no iterations before the chosen node's threads are there. Where remote faults chose that node,
-    /// the schedule makes them wait anyway.
-    pub park_us: f64,
     /// Times of chunks vary evenly by up to this part up or down (0.01: 1 %), drawn from the seed.
     pub jitter: f64,
 }

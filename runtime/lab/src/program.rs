@@ -1,16 +1,18 @@
 //! A whole program on a whole machine, under one strategy.
 
 use super::cost::hash;
+use super::decided::Decided;
 use super::driver::Driver;
 use super::engine::{Execution, Machine, Prepared};
 use super::pages::Pages;
 use super::placed::{Loop, Placed};
 use super::platform::Platform;
 use super::published::Published;
+use super::questions::{Rate, Thresholds};
 use super::self_scheduling::Technique;
 use super::workload::{LoopModel, Serial, Workload};
 use hetmp_sched::cache::{Key, ProbeCache};
-use hetmp_sched::decide::{Decision, Link, Objective, Rules};
+use hetmp_sched::decide::Objective;
 use hetmp_sched::energy::{Part, Power};
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::probe::NodeRate;
@@ -29,8 +31,6 @@ pub enum Strategy {
     /// This schedule on all nodes. `cross-dynamic` and the `aid-` schedules
     /// take the workload's chunk where they have none.
     All(Schedule),
-    /// `All`, but where cache misses would choose one node, always the node with the fastest cores.
-    Fastest(Schedule),
     /// This number of executions of each loop first on the first node, `static`; all later ones on this node alone.
     HomeThen(u64, usize),
     /// A published technique on all nodes that only the simulator knows.
@@ -60,8 +60,8 @@ pub struct LoopOutcome {
     pub faults: Vec<u64>,
     /// Last-level cache misses.
     pub misses: u64,
-    /// The decision of the last execution.
-    pub decision: Option<Arc<Decision>>,
+    /// What was decided for the last execution.
+    pub decision: Option<Decided>,
     /// How often the division was renewed while the loop ran.
     pub renewals: u64,
     /// How often a decision differed from the one before in the number of nodes or in the chosen node.
@@ -80,7 +80,7 @@ impl LoopOutcome {
         self.executions += 1;
     }
 
-    fn decided(&mut self, decision: Option<Arc<Decision>>) {
+    fn decided(&mut self, decision: Option<Decided>) {
         if let Some(decision) = decision {
             if let Some(before) = &self.decision {
                 self.changes += u64::from(before.one_node() != decision.one_node());
@@ -113,21 +113,21 @@ impl Outcome {
     }
 }
 
-/// Runs `workload` on `platform`. Equal arguments give equal outcomes. `rules` without a link get the
-/// platform's threshold.
+/// Runs `workload` on `platform`. Equal arguments give equal outcomes. What decides for nodes without common memory is
+/// time, whatever the objective.
 #[must_use]
 pub fn run(
     platform: &Platform,
     workload: &Workload,
     strategy: &Strategy,
-    rules: &Rules,
+    objective: Objective,
     seed: u64,
 ) -> Outcome {
     let origin = match strategy {
         Strategy::Alone(node) => (*node).min(platform.nodes.len().saturating_sub(1)),
         _ => 0,
     };
-    let mut program = Program::new(platform, workload, strategy, rules, seed, origin);
+    let mut program = Program::new(platform, workload, strategy, objective, seed, origin);
     program.serial(&workload.start);
     for _ in 0..workload.repeat {
         program.serial(&workload.round);
@@ -156,12 +156,6 @@ pub fn ideal_parts(platform: &Platform, l: &LoopModel, seed: u64) -> Vec<Part> {
         .collect()
 }
 
-/// Is the link known well enough for [`super::placed`]?
-fn knows_link(rules: &Rules) -> bool {
-    let known = |l: Link| l.fault_us.is_some() && l.region_us.is_some();
-    rules.objective == Objective::Time && rules.link.is_some_and(known)
-}
-
 /// All iterations on one of `nodes` nodes.
 fn one_node(nodes: usize, node: usize) -> Schedule {
     let ratios = (0..nodes).map(|i| f64::from(u8::from(i == node)));
@@ -182,10 +176,10 @@ struct Program<'a> {
     technique: Option<Technique>,
     /// The paper's schedule, and what it remembers of each loop.
     published: Option<Published>,
-    remembered: Vec<Vec<Option<NodeRate>>>,
+    remembered: Vec<Vec<Option<Rate>>>,
     prepared: Vec<Prepared>,
     machine: Machine<'a>,
-    rules: Rules,
+    objective: Objective,
     cache: ProbeCache,
     /// Where the rule for whole programs decides.
     placed: Option<Placed>,
@@ -200,7 +194,7 @@ impl<'a> Program<'a> {
         platform: &'a Platform,
         workload: &'a Workload,
         strategy: &Strategy,
-        rules: &Rules,
+        objective: Objective,
         seed: u64,
         origin: usize,
     ) -> Self {
@@ -216,19 +210,6 @@ impl<'a> Program<'a> {
             })
             .collect();
         let power: Vec<Option<Power>> = platform.nodes.iter().map(|n| Some(n.power)).collect();
-        let mut rules = *rules;
-        rules.origin = origin;
-        let thresholds = matches!(strategy, Strategy::Published(_));
-        if rules.link.is_none() {
-            rules.link = platform.threshold_us().map(|fault_period_us| Link {
-                fault_period_us,
-                fault_us: platform.worst(|l| l.fault_us).filter(|_| !thresholds),
-                region_us: platform.worst(|l| l.barrier_us).filter(|_| !thresholds),
-            });
-        }
-        if matches!(strategy, Strategy::Fastest(_)) {
-            rules.thresholds.misses_per_kilo = f64::INFINITY;
-        }
         let loop_seed = |i: usize| seed ^ hash(i as u64);
         let schedules = workload
             .loops
@@ -242,7 +223,7 @@ impl<'a> Program<'a> {
                         .map(|p| p.ns_per_iteration.max(1e-9).recip())
                         .collect(),
                 }),
-                Strategy::All(s) | Strategy::Fastest(s) => {
+                Strategy::All(s) => {
                     let mut s = s.clone();
                     if s.kind.deals_chunks() && s.chunk.is_none() {
                         s.chunk = Some(workload.chunk.max(1));
@@ -255,13 +236,9 @@ impl<'a> Program<'a> {
             })
             .collect();
         let team = Arc::new(Placement::contiguous(&shapes).with_power(&power));
-        let by_rule = matches!(
-            strategy,
-            Strategy::All(s) | Strategy::Fastest(s)
-                if s.kind.name().learns()
-        );
-        let placed = (by_rule && platform.memories > 1 && knows_link(&rules))
-            .then(|| Placed::new(platform, workload, &team, &rules));
+        let by_rule = matches!(strategy, Strategy::All(s) if s.kind.name().learns());
+        let placed =
+            (by_rule && platform.memories > 1).then(|| Placed::new(platform, workload, &team));
         let memory = platform.nodes[origin].memory;
         let pages = Pages::new(&workload.arrays, platform.memories.max(1), memory);
         let nodes = platform.nodes.len();
@@ -295,7 +272,7 @@ impl<'a> Program<'a> {
                 })
                 .collect(),
             machine: Machine::new(platform, (pages, &workload.loops), memory, seed),
-            rules,
+            objective,
             cache: ProbeCache::new(),
             placed,
             now: 0,
@@ -344,7 +321,7 @@ impl<'a> Program<'a> {
                 published,
                 l.iterations,
                 &self.team,
-                self.rules,
+                self.thresholds(),
                 self.workload.chunk,
                 &self.remembered[at],
             ),
@@ -356,13 +333,10 @@ impl<'a> Program<'a> {
                 &self.schedules[at],
                 l.iterations,
                 &self.team,
-                self.rules,
-                known.clone(),
+                self.objective,
+                known,
             ),
         };
-        let chosen = known
-            .filter(|_| driver.learns())
-            .and_then(|k| k.plan.as_ref()?.one_node());
         let Execution {
             ns,
             busy_ns,
@@ -370,21 +344,16 @@ impl<'a> Program<'a> {
             misses,
             took_part,
             ..
-        } = self.machine.run(
-            l,
-            &self.prepared[at],
-            &mut driver,
-            &self.team,
-            chosen,
-            self.now,
-        );
+        } = self
+            .machine
+            .run(l, &self.prepared[at], &mut driver, &self.team, self.now);
         let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&took_part);
         let elapsed = ns + (region_us * 1000.0) as u64;
         self.now += elapsed;
 
         let record = driver.record();
         if driver.learns() {
-            self.cache.update(key, &record, &self.rules);
+            self.cache.update(key, &record, self.objective);
         }
         if let Some(rates) = driver.remembers() {
             self.remembered[at] = rates.to_vec();
@@ -408,7 +377,7 @@ impl<'a> Program<'a> {
                 out.probe[i] = node.probe;
             }
         }
-        out.decided(record.decision);
+        out.decided(driver.decided(&record));
     }
 
     fn execute_placed(&mut self, mut placed: Placed, at: usize) -> Placed {
@@ -433,8 +402,20 @@ impl<'a> Program<'a> {
             out.faults[i] += ran.of.faults[i];
             self.busy_ns[i] += ran.of.busy_ns[i];
         }
-        out.decided(ran.decision);
+        out.decided(Some(ran.decided));
         placed
+    }
+
+    /// By which the paper's schedules decide here.
+    fn thresholds(&self) -> Thresholds {
+        let paper = Thresholds::default();
+        Thresholds {
+            fault_period_us: self
+                .platform
+                .threshold_us()
+                .unwrap_or(paper.fault_period_us),
+            ..paper
+        }
     }
 
     /// What the region costs more because nodes of other memories than the origin's took part.

@@ -10,11 +10,11 @@
 //! What this crate's schedules do beyond that is what the difference shows: they lend work between nodes, probe again
 //! only when something has changed, and probe iterations of different kinds apart.
 
+use super::questions::{answer, Answers, Measured, Rate, Thresholds, Total};
 use hetmp_sched::cache::NEW_WEIGHT;
-use hetmp_sched::decide::{decide, Decision, NodeInput, Rules};
 use hetmp_sched::irregular::Jumps;
 use hetmp_sched::placement::Placement;
-use hetmp_sched::probe::{self, Measurement, NodeRate, NodeTotal};
+use hetmp_sched::probe;
 use hetmp_sched::ranges::Range;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ enum Phase {
 pub(super) struct Execution {
     of: Published,
     team: Arc<Placement>,
-    rules: Rules,
+    thresholds: Thresholds,
     /// The workload's chunk, for the fastest node.
     chunk: u64,
     phase: Phase,
@@ -86,7 +86,7 @@ pub(super) struct Execution {
     /// Iterations of each thread's probe.
     probe: u64,
     probed: Vec<bool>,
-    totals: Vec<NodeTotal>,
+    totals: Vec<Total>,
     hands: Vec<Hands>,
     /// Threads that run a chunk.
     out: usize,
@@ -96,8 +96,8 @@ pub(super) struct Execution {
     ticket: u64,
     ring: bool,
     /// Averages of all probes so far, by node.
-    rates: Vec<Option<NodeRate>>,
-    decision: Option<Arc<Decision>>,
+    rates: Vec<Option<Rate>>,
+    answers: Option<Arc<Answers>>,
     probings: u32,
     may_jump: bool,
 }
@@ -105,7 +105,7 @@ pub(super) struct Execution {
 #[derive(Clone, Debug, Default)]
 struct Hands {
     rest: VecDeque<Range>,
-    sum: Measurement,
+    sum: Measured,
     busy: bool,
     probing: bool,
 }
@@ -116,9 +116,9 @@ impl Execution {
         of: Published,
         n: u64,
         team: &Arc<Placement>,
-        rules: Rules,
+        thresholds: Thresholds,
         chunk: u64,
-        known: &[Option<NodeRate>],
+        known: &[Option<Rate>],
     ) -> Execution {
         let nodes = team.nodes().len();
         let mut queue = Jumps::default();
@@ -126,7 +126,7 @@ impl Execution {
         let mut this = Execution {
             of,
             team: Arc::clone(team),
-            rules,
+            thresholds,
             chunk: chunk.max(1),
             phase: Phase::Running,
             queue,
@@ -134,7 +134,7 @@ impl Execution {
             sizes: vec![1; nodes],
             probe: 0,
             probed: vec![false; team.threads()],
-            totals: vec![NodeTotal::default(); nodes],
+            totals: vec![Total::default(); nodes],
             hands: vec![Hands::default(); team.threads()],
             out: 0,
             distributed: 0,
@@ -142,7 +142,7 @@ impl Execution {
             ticket: 0,
             ring: false,
             rates: known.to_vec(),
-            decision: None,
+            answers: None,
             probings: 0,
             may_jump: false,
         };
@@ -155,7 +155,7 @@ impl Execution {
     }
 
     /// A call of thread `tid`, with the measurement of its last range.
-    pub(super) fn call(&mut self, tid: usize, m: Option<&Measurement>) -> Next {
+    pub(super) fn call(&mut self, tid: usize, m: Option<&Measured>) -> Next {
         let node = self.team.node_of(tid);
         let hands = &mut self.hands[tid];
         if let Some(m) = m {
@@ -169,7 +169,7 @@ impl Execution {
             if hands.probing {
                 self.totals[node].add(&sum);
             } else {
-                self.done += sum.iterations;
+                self.done += sum.of.iterations;
             }
             self.out -= 1;
         }
@@ -225,7 +225,7 @@ impl Execution {
         self.out += 1;
         self.hands[tid] = Hands {
             rest,
-            sum: Measurement::default(),
+            sum: Measured::default(),
             busy: true,
             probing,
         };
@@ -237,12 +237,12 @@ impl Execution {
         self.probings += 1;
         self.probe = probe::chunk(self.queue.len(), self.team.threads(), self.of.probe);
         self.probed.fill(false);
-        self.totals.fill(NodeTotal::default());
+        self.totals.fill(Total::default());
         self.tell();
     }
 
     fn decide(&mut self) {
-        let fresh: Vec<Option<NodeRate>> = self.totals.iter().map(NodeTotal::rate).collect();
+        let fresh: Vec<Option<Rate>> = self.totals.iter().map(Total::rate).collect();
         for (old, new) in self.rates.iter_mut().zip(&fresh) {
             *old = match (*old, *new) {
                 (Some(o), Some(n)) => Some(o.blend(&n, NEW_WEIGHT)),
@@ -257,21 +257,15 @@ impl Execution {
     }
 
     /// Distributes the queue by these rates.
-    fn divide(&mut self, rates: &[Option<NodeRate>]) {
-        let inputs: Vec<NodeInput> = (self.team.nodes().iter().zip(rates))
-            .map(|(shape, &rate)| NodeInput {
-                threads: shape.threads,
-                rate,
-                ..NodeInput::default()
-            })
-            .collect();
-        let decision = decide(&inputs, &self.rules);
+    fn divide(&mut self, rates: &[Option<Rate>]) {
+        let threads: Vec<u32> = self.team.nodes().iter().map(|n| n.threads).collect();
+        let answers = answer(&threads, rates, self.thresholds);
         self.distributed = self.queue.len();
         self.done = 0;
-        self.shares = self.queue.split(decision.shares());
+        self.shares = self.queue.split(answers.shares.iter().copied());
         let threads = self.team.threads() as u64;
         self.may_jump = self.team.inhabited() > 1 && self.distributed >= 2 * threads;
-        let most = decision
+        let most = answers
             .csr
             .iter()
             .flatten()
@@ -280,15 +274,15 @@ impl Execution {
             let shape = u64::from(self.team.nodes()[i].threads.max(1));
             *size = match self.of.jump {
                 // What OpenMP does on one node: a piece for each thread.
-                None if decision.one_node() == Some(i) => self.shares[i].len().div_ceil(shape),
+                None if answers.node == Some(i) => self.shares[i].len().div_ceil(shape),
                 None => self.chunk,
                 Some(_) => {
-                    (self.chunk as f64 * decision.csr[i].unwrap_or(most) / most).round() as u64
+                    (self.chunk as f64 * answers.csr[i].unwrap_or(most) / most).round() as u64
                 }
             }
             .max(1);
         }
-        self.decision = Some(Arc::new(decision));
+        self.answers = Some(Arc::new(answers));
         self.phase = Phase::Running;
         self.tell();
     }
@@ -311,12 +305,12 @@ impl Execution {
         self.probings
     }
 
-    pub(super) fn rates(&self) -> &[Option<NodeRate>] {
+    pub(super) fn rates(&self) -> &[Option<Rate>] {
         &self.rates
     }
 
-    pub(super) fn decision(&self) -> Option<Arc<Decision>> {
-        self.decision.clone()
+    pub(super) fn answers(&self) -> Option<Arc<Answers>> {
+        self.answers.clone()
     }
 }
 
@@ -324,6 +318,7 @@ impl Execution {
 mod tests {
     use super::*;
     use hetmp_sched::placement::NodeShape;
+    use hetmp_sched::probe::Measurement;
 
     /// All iterations once, whatever the order in which threads come back, and nobody waits for ever.
     #[test]
@@ -333,9 +328,10 @@ mod tests {
         for of in Published::ALL {
             for n in [0, 1, 7, 40, 1000, 12_345] {
                 for seed in 0..20u64 {
-                    let mut e = Execution::new(of, n, &team, Rules::default(), 8, &[None, None]);
+                    let mut e =
+                        Execution::new(of, n, &team, Thresholds::default(), 8, &[None, None]);
                     let mut seen = vec![0u32; n as usize];
-                    let mut threads: Vec<(usize, Option<Measurement>)> =
+                    let mut threads: Vec<(usize, Option<Measured>)> =
                         (0..8).map(|t| (t, None)).collect();
                     let (mut state, mut idle) = (seed + 1, 0);
                     while !threads.is_empty() {
@@ -348,11 +344,12 @@ mod tests {
                             Next::Run(r) => {
                                 idle = 0;
                                 (r.start..r.end).for_each(|i| seen[i as usize] += 1);
-                                let m = Measurement {
+                                let of = Measurement {
                                     elapsed_ns: r.len() * (100 + state % 900),
                                     iterations: r.len(),
-                                    ..Measurement::default()
+                                    counters: None,
                                 };
+                                let m = Measured { of, faults: 0 };
                                 threads.push((tid, Some(m)));
                             }
                         }

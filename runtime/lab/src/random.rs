@@ -8,7 +8,7 @@ use super::cost::{hash, unit};
 use super::platform::{KernelOnNode, LinkModel, Node, Platform};
 use super::program::{run, Outcome, Strategy};
 use super::workload::{Access, Array, LoopModel, Pattern, Serial, Spread, Workload};
-use hetmp_sched::decide::Rules;
+use hetmp_sched::decide::Objective;
 use hetmp_sched::energy::Power;
 use hetmp_sched::schedule::{Kind, Schedule, DEFAULT_FRACTION};
 use std::collections::BTreeMap;
@@ -84,7 +84,6 @@ fn machine(draw: &mut Draw, seed: u64) -> Platform {
         counters: draw.below(2) == 0,
         call_ns: 100.0,
         fork_us: 10.0,
-        park_us: 0.0,
         jitter: 0.02,
     }
 }
@@ -216,15 +215,10 @@ pub struct AgainstBest {
 /// Runs `workload` on `platform` by every choice and under HetProbe. It starts at the first
 /// node in any case; a node alone runs all loops from their first execution on.
 #[must_use]
-pub fn against_best(
-    platform: &Platform,
-    workload: &Workload,
-    rules: &Rules,
-    seed: u64,
-) -> AgainstBest {
+pub fn against_best(platform: &Platform, workload: &Workload, seed: u64) -> AgainstBest {
     let go = |kind: Kind| {
         let strategy = Strategy::All(Schedule::plain(kind));
-        run(platform, workload, &strategy, rules, seed)
+        run(platform, workload, &strategy, Objective::Time, seed)
     };
     let later = |o: &Outcome| o.seconds - o.loops.iter().map(|l| l.first_seconds).sum::<f64>();
     let last = |o: &Outcome| o.loops.iter().map(|l| l.last_seconds).sum::<f64>();
@@ -238,7 +232,13 @@ pub fn against_best(
     let hetprobe = go(Kind::HetProbe {
         probe: DEFAULT_FRACTION,
     });
-    let ideal = run(platform, workload, &Strategy::IdealCsr, rules, seed);
+    let ideal = run(
+        platform,
+        workload,
+        &Strategy::IdealCsr,
+        Objective::Time,
+        seed,
+    );
     let least = |times: &mut dyn Iterator<Item = f64>| times.fold(f64::INFINITY, f64::min);
     let single_later = least(&mut singles.iter().map(later));
     let moving = |executions: u64, node: usize| {
@@ -246,7 +246,7 @@ pub fn against_best(
             platform,
             workload,
             &Strategy::HomeThen(executions, node),
-            rules,
+            Objective::Time,
             seed,
         ))
     };
@@ -254,7 +254,7 @@ pub fn against_best(
     let careful = (0..nodes).map(|node| {
         let executions = match node {
             0 => workload.repeat,
-            _ => earliest(platform, workload, rules, seed, node),
+            _ => earliest(platform, workload, seed, node),
         };
         moving(executions, node)
     });
@@ -276,13 +276,7 @@ pub fn against_best(
 /// After how many executions at home all loops can move to `node`, where the program must not be more than 6 % behind
 /// home if the executions after the move are the last: what moving costs is then a sixteenth of the time so far. All
 /// executions, if never.
-fn earliest(
-    platform: &Platform,
-    workload: &Workload,
-    rules: &Rules,
-    seed: u64,
-    node: usize,
-) -> u64 {
+fn earliest(platform: &Platform, workload: &Workload, seed: u64, node: usize) -> u64 {
     let kept = |executions: u64| {
         let program = Workload {
             repeat: executions + 1,
@@ -290,7 +284,7 @@ fn earliest(
         };
         let seconds = |node| {
             let strategy = Strategy::HomeThen(executions, node);
-            run(platform, &program, &strategy, rules, seed).seconds
+            run(platform, &program, &strategy, Objective::Time, seed).seconds
         };
         seconds(node) <= ALLOWED * seconds(0)
     };

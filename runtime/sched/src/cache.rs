@@ -8,7 +8,7 @@
 
 mod entry;
 
-use crate::decide::{Decision, Rules};
+use crate::decide::{Decision, Objective};
 use crate::irregular::CostMap;
 use crate::placement::Placement;
 use crate::probe::NodeRate;
@@ -52,8 +52,6 @@ impl Key {
 pub struct Known {
     /// Averages per node.
     pub rates: Box<[Option<NodeRate>]>,
-    /// Nanoseconds per iteration of the loop with each node alone, where that was tried.
-    pub alone_ns: Box<[Option<f64>]>,
     /// The decision to run by without probing; `None`: the next execution probes.
     pub plan: Option<Arc<Decision>>,
     /// Which parts of the loop have cheap and which have dear iterations, where these differ: from the last
@@ -88,10 +86,10 @@ impl ProbeCache {
     /// Learns from an execution of `key`, whose record is `record`.
     ///
     /// Returns whether the next execution runs by another plan, or in another form.
-    pub fn update(&mut self, key: Key, record: &LoopRecord, rules: &Rules) -> bool {
+    pub fn update(&mut self, key: Key, record: &LoopRecord, objective: Objective) -> bool {
         let entry = self.entries.entry(key).or_default();
         let before = Arc::clone(&entry.known);
-        entry.update(record, rules);
+        entry.update(record, objective);
         let now = &entry.known;
         let same = match (&before.plan, &now.plan) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -101,8 +99,8 @@ impl ProbeCache {
     }
 
     /// Takes over what another process has learned about `key`, unless this process knows something already.
-    pub fn restore(&mut self, key: Key, saved: &Saved, team: &Placement, rules: &Rules) {
-        if let Some(entry) = Entry::restored(saved, team, rules) {
+    pub fn restore(&mut self, key: Key, saved: &Saved, team: &Placement, objective: Objective) {
+        if let Some(entry) = Entry::restored(saved, team, objective) {
             self.entries.entry(key).or_insert(entry);
         }
     }

@@ -6,7 +6,7 @@
 //! the same rules as for any loop.
 
 use crate::cache::Known;
-use crate::decide::{decide, NodeInput, Rules};
+use crate::decide::{decide, NodeInput, Objective};
 use crate::placement::Placement;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Ahead, Kind};
@@ -80,7 +80,7 @@ pub fn record(
     runners: &[(u64, u32)],
     elapsed_ns: u64,
     known: Option<&Known>,
-    rules: &Rules,
+    objective: Objective,
 ) -> LoopRecord {
     let tally = Tally::new(team.threads());
     for (t, &(busy_ns, begun)) in runners.iter().enumerate() {
@@ -108,10 +108,9 @@ pub fn record(
                 threads: n.threads,
                 rate: n.rate(),
                 power: n.power,
-                ..NodeInput::default()
             })
             .collect();
-        Some(Arc::new(decide(&inputs, rules)))
+        Some(Arc::new(decide(&inputs, objective)))
     });
     record
 }
@@ -119,7 +118,6 @@ pub fn record(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::Objective;
     use crate::energy::Power;
 
     const HETPROBE: Kind = Kind::HetProbe { probe: 0.1 };
@@ -138,15 +136,12 @@ mod tests {
     #[test]
     fn the_first_execution_decides_by_the_objective_that_was_asked_for() {
         let decided = |objective| {
-            let rules = Rules {
-                objective,
-                ..Rules::default()
-            };
             let runners = [(1_200_000, 12), (1_200_000, 4)];
-            let r = record(&HETPROBE, 16, &unlike(), &runners, 1_200_000, None, &rules);
+            let team = unlike();
+            let r = record(&HETPROBE, 16, &team, &runners, 1_200_000, None, objective);
             assert_eq!(r.learning, Learning::Probed);
             let d = r.decision.expect("there is always one");
-            (d.one_node(), d.rules.objective)
+            (d.one_node(), d.objective)
         };
         assert_eq!(decided(Objective::Time), (None, Objective::Time));
         assert_eq!(decided(Objective::Energy), (Some(1), Objective::Energy));
@@ -168,8 +163,8 @@ mod tests {
     #[test]
     fn a_node_that_began_nothing_is_not_known() {
         let runners = [(1000, 16), (0, 0)];
-        let rules = Rules::default();
-        let r = record(&HETPROBE, 16, &unlike(), &runners, 1000, None, &rules);
+        let (team, time) = (unlike(), Objective::Time);
+        let r = record(&HETPROBE, 16, &team, &runners, 1000, None, time);
         assert_eq!(r.learning, Learning::Undecided);
     }
 }

@@ -6,39 +6,6 @@ use crate::probe::NodeRate;
 use crate::ways::Reason;
 use core::fmt;
 
-/// Thresholds of the three questions. The defaults are the paper's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thresholds {
-    /// Fault period in microseconds that must be exceeded to use several
-    /// nodes, where no calibrated [`Link`] is known.
-    pub fault_period_us: f64,
-    /// Cache misses per 1000 instructions above which a loop counts as bound
-    /// by memory.
-    pub misses_per_kilo: f64,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        Thresholds {
-            fault_period_us: 100.0,
-            misses_per_kilo: 3.0,
-        }
-    }
-}
-
-/// What is known about the link between the nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Link {
-    /// Calibrated fault period threshold in microseconds.
-    pub fault_period_us: f64,
-    /// The least time that a thread waits for a page, in microseconds, where it was measured. Core speeds are
-    /// then compared without that time.
-    pub fault_us: Option<f64>,
-    /// Microseconds that a parallel region takes longer when a node beyond the link has a part in it, where
-    /// this was measured. With both, the simulator decides for all regions.
-    pub region_us: Option<f64>,
-}
-
 /// What the user wants to be least. Energy is modelled from the nodes' watts; while the watts of a node with
 /// threads are not known, time decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,19 +45,6 @@ impl Objective {
     }
 }
 
-/// Everything about the machine and the user that a decision depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rules {
-    /// The thresholds of the three questions.
-    pub thresholds: Thresholds,
-    /// The link, where nodes are coupled by a calibrated one.
-    pub link: Option<Link>,
-    /// What is to be least.
-    pub objective: Objective,
-    /// The node that holds the data at first, and runs whatever cannot be decided.
-    pub origin: usize,
-}
-
 /// One node as the decision sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NodeInput {
@@ -98,9 +52,6 @@ pub struct NodeInput {
     pub threads: u32,
     /// The node's measured averages.
     pub rate: Option<NodeRate>,
-    /// Nanoseconds per iteration of the whole loop when this node ran the
-    /// region alone.
-    pub alone_ns: Option<f64>,
     /// The node's watts, where these are known.
     pub power: Option<Power>,
 }
@@ -133,18 +84,11 @@ pub struct Decision {
     pub csr: Box<[Option<f64>]>,
     /// The inputs of the decision, by node.
     pub nodes: Box<[NodeInput]>,
-    /// Lowest fault period of the nodes in microseconds, where there were
-    /// remote faults.
-    pub fault_period_us: Option<f64>,
-    /// The threshold that `fault_period_us` was compared with, in microseconds.
-    pub fault_threshold_us: f64,
-    /// Cache misses per 1000 instructions over all nodes, where counted.
-    pub misses_per_kilo: Option<f64>,
     /// Modelled time and energy of one iteration: as decided, and with the division that would take the least
     /// time. Only where energy decided.
     pub(crate) modelled: Option<[Estimate; 2]>,
-    /// The rules of the decision.
-    pub(crate) rules: Rules,
+    /// What was to be least.
+    pub(crate) objective: Objective,
 }
 
 impl Decision {
@@ -154,12 +98,6 @@ impl Decision {
             Choice::Split { shares } => shares[i],
             Choice::OneNode { node, .. } => f64::from(u8::from(*node == i)),
         })
-    }
-
-    /// Whether one node was chosen because of remote faults.
-    #[must_use]
-    pub(crate) fn is_confined(&self) -> bool {
-        self.fault_period_us.is_some() && self.one_node().is_some()
     }
 
     /// Is it like `other` in everything that matters to an execution?
@@ -188,9 +126,10 @@ impl Decision {
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |f: &mut fmt::Formatter<'_>, separator: &str| {
+        let ratios = |f: &mut fmt::Formatter<'_>| {
+            f.write_str("; core speed ratio ")?;
             for (i, c) in self.csr.iter().enumerate() {
-                let s = if i == 0 { "" } else { separator };
+                let s = if i == 0 { "" } else { ":" };
                 match c {
                     Some(c) => write!(f, "{s}{c:.2}")?,
                     None => write!(f, "{s}-")?,
@@ -200,16 +139,8 @@ impl fmt::Display for Decision {
         };
         match &self.choice {
             Choice::Split { shares } => {
-                match self.fault_period_us {
-                    None => f.write_str("split, no remote faults")?,
-                    Some(p) => write!(
-                        f,
-                        "split, {p:.1} us of work per remote fault exceed {} us",
-                        self.fault_threshold_us
-                    )?,
-                }
-                f.write_str("; core speed ratio ")?;
-                list(f, ":")?;
+                f.write_str("split")?;
+                ratios(f)?;
                 f.write_str(" times cores ")?;
                 for (i, n) in self.nodes.iter().enumerate() {
                     write!(f, "{}{}", if i == 0 { "" } else { ":" }, n.threads)?;
@@ -225,38 +156,13 @@ impl fmt::Display for Decision {
             }
             Choice::OneNode { node, why } => {
                 write!(f, "node {node} alone")?;
-                if let Some(p) = self.fault_period_us.filter(|_| *why != Reason::Negligible) {
-                    write!(
-                        f,
-                        ", {p:.1} us of work per remote fault do not exceed {} us",
-                        self.fault_threshold_us
-                    )?;
+                if self.modelled.is_some() {
+                    ratios(f)?;
+                    f.write_str(":")?;
+                } else {
+                    f.write_str(",")?;
                 }
-                let limit = self.rules.thresholds.misses_per_kilo;
-                let misses = self.misses_per_kilo.unwrap_or(0.0);
-                let text = why.sentence();
-                let shared = *why == Reason::Negligible || self.modelled.is_some();
-                match why {
-                    Reason::Negligible | Reason::LeastCost if shared => {
-                        f.write_str("; core speed ratio ")?;
-                        list(f, ":")?;
-                        write!(f, ": {text}")?;
-                    }
-                    Reason::MostCores => write!(
-                        f,
-                        "; {misses:.2} cache misses per 1000 instructions exceed {limit}: {text}"
-                    )?,
-                    Reason::FastestCores => write!(
-                        f,
-                        "; {misses:.2} cache misses per 1000 instructions do not exceed {limit}: {text}"
-                    )?,
-                    Reason::Untried | Reason::Tried => write!(f, "; no counters: {text}")?,
-                    Reason::FastestAlone | Reason::LeastCost => {
-                        write!(f, "; no counters: {text}, ")?;
-                        self.list_alone(f)?;
-                    }
-                    _ => write!(f, ", {text}")?,
-                }
+                write!(f, " {}", why.sentence())?;
             }
         }
         self.price(f)
@@ -264,20 +170,9 @@ impl fmt::Display for Decision {
 }
 
 impl Decision {
-    fn list_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, n) in self.nodes.iter().enumerate() {
-            let s = if i == 0 { "" } else { " " };
-            match n.alone_ns {
-                Some(t) => write!(f, "{s}{t:.1}")?,
-                None => write!(f, "{s}-")?,
-            }
-        }
-        f.write_str(" ns per iteration")
-    }
-
     /// What the objective had to do with it.
     fn price(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let objective = self.rules.objective;
+        let objective = self.objective;
         if objective == Objective::Time {
             return Ok(());
         }

@@ -1,13 +1,13 @@
 //! Any schedule behind one call: what the runtime and the simulator drive.
 //!
 //! A schedule is a row of [`crate::schedule::TABLE`], of which [`Kind::begin`] makes an [`Execution`]. A driver
-//! measures chunks and waits; it knows of no particular schedule.
+//! measures chunks; it knows of no particular schedule.
 
 use crate::aid::{self, Aid, Shape};
 use crate::cache::Known;
 use crate::cross_dynamic::CrossDynamic;
 use crate::csr;
-use crate::decide::Rules;
+use crate::decide::Objective;
 use crate::hetprobe::{self, HetProbe, Next};
 use crate::irregular::{self, Irregular, Trigger};
 use crate::placement::Placement;
@@ -26,8 +26,6 @@ use std::sync::Arc;
 pub enum Step {
     /// Run these iterations. `Measure` says what to measure of them for the next step.
     Run(Range, Measure),
-    /// Ask again, without a measurement, when [`Execution::changed`] says so for this ticket, or after a while.
-    Wait(u64),
     /// Leave the loop.
     End,
 }
@@ -54,8 +52,8 @@ pub struct Start {
     pub team: Arc<Placement>,
     /// Every thread gets its iterations in increasing order.
     pub ascending: bool,
-    /// Thresholds and link for decisions.
-    pub rules: Rules,
+    /// What divisions are to make least.
+    pub objective: Objective,
     /// What earlier executions of the loop measured.
     pub known: Option<Arc<Known>>,
 }
@@ -69,29 +67,11 @@ pub trait Execution: Debug + Send + Sync {
     /// chunk, if the schedule wanted that.
     fn step(&self, tid: usize, trip: u64, measured: Option<Measurement>) -> Step;
 
-    /// Thread `tid` has left, `elapsed_ns` nanoseconds after it came, without its waits.
+    /// Thread `tid` has left, `elapsed_ns` nanoseconds after it came.
     fn finish(&self, tid: usize, elapsed_ns: u64);
 
     /// The record of this execution. Call it after all threads have left.
     fn record(&self) -> LoopRecord;
-
-    /// Has anything happened since a thread got `ticket` to wait with?
-    fn changed(&self, _ticket: u64) -> bool {
-        true
-    }
-
-    /// Must waiting threads be woken? Ask after each step.
-    fn must_wake(&self) -> bool {
-        false
-    }
-
-    /// Iterations handed out so far: a waiting thread sees from this whether the loop moves.
-    fn handed_out(&self) -> u64 {
-        0
-    }
-
-    /// Thread `tid` has waited for long while nothing moved: from now on it helps.
-    fn lose_patience(&self, _tid: usize) {}
 
     /// How often the division was renewed.
     fn renewals(&self) -> u32 {
@@ -154,7 +134,6 @@ impl Execution for Irregular {
             // Every chunk is measured.
             irregular::Step::Run { range, probe: true } => Step::Run(range, Measure::Counters),
             irregular::Step::Run { range, .. } => Step::Run(range, Measure::Time),
-            irregular::Step::Wait(ticket) => Step::Wait(ticket),
             irregular::Step::Done => Step::End,
         }
     }
@@ -165,22 +144,6 @@ impl Execution for Irregular {
 
     fn record(&self) -> LoopRecord {
         self.record()
-    }
-
-    fn changed(&self, ticket: u64) -> bool {
-        self.changed(ticket)
-    }
-
-    fn must_wake(&self) -> bool {
-        self.must_wake()
-    }
-
-    fn handed_out(&self) -> u64 {
-        self.handed_out()
-    }
-
-    fn lose_patience(&self, tid: usize) {
-        self.lose_patience(tid);
     }
 
     fn renewals(&self) -> u32 {
@@ -388,7 +351,7 @@ impl Kind {
 fn probing(probe: f64, start: Start) -> Box<dyn Execution> {
     let settings = hetprobe::Settings {
         probe,
-        rules: start.rules,
+        objective: start.objective,
         ascending: start.ascending,
         ..hetprobe::Settings::default()
     };
@@ -398,7 +361,7 @@ fn probing(probe: f64, start: Start) -> Box<dyn Execution> {
 fn again(probe: f64, trigger: Trigger, start: Start) -> Box<dyn Execution> {
     let settings = irregular::Settings {
         probe,
-        rules: start.rules,
+        objective: start.objective,
         trigger,
         ..irregular::Settings::default()
     };

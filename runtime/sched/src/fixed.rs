@@ -126,7 +126,7 @@ impl Form {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::decide::{decide, NodeInput, Rules};
+    use crate::decide::{decide, NodeInput, Objective};
     use crate::probe::NodeRate;
     use proptest::prelude::*;
 
@@ -134,18 +134,13 @@ mod tests {
         let inputs: Vec<NodeInput> = ns
             .iter()
             .zip(team.nodes())
-            .map(|(&ns_per_iteration, shape)| NodeInput {
+            .map(|(&ns, shape)| NodeInput {
                 threads: shape.threads,
-                rate: Some(NodeRate {
-                    ns_per_iteration,
-                    faults: None,
-                    instructions: None,
-                    cache_misses: None,
-                }),
+                rate: Some(NodeRate::of(ns)),
                 ..NodeInput::default()
             })
             .collect();
-        decide(&inputs, &Rules::default())
+        decide(&inputs, Objective::Time)
     }
 
     #[test]

@@ -43,7 +43,7 @@
 
 use crate::cache::Known;
 use crate::csr;
-use crate::decide::{decide, Decision, NodeInput, Rules};
+use crate::decide::{decide, Decision, NodeInput, Objective};
 use crate::limits::{FINEST, SHORT_NS, TAPER};
 use crate::placement::Placement;
 use crate::plain::take_up_to;
@@ -72,8 +72,8 @@ pub enum Next {
 pub struct Settings {
     /// Part of the iterations used for probing, in `(0, 1]`.
     pub probe: f64,
-    /// Thresholds and link for the decision.
-    pub rules: Rules,
+    /// What the division is to make least.
+    pub objective: Objective,
     /// Least work in a chunk of a decided split, in nanoseconds: taking a chunk must be cheap compared with
     /// running it.
     pub chunk_ns: f64,
@@ -85,7 +85,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             probe: DEFAULT_FRACTION,
-            rules: Rules::default(),
+            objective: Objective::Time,
             // A contended take costs up to 0.1 us where a cache line moves
             // between cores in 55 ns.
             chunk_ns: 0.5 * SHORT_NS,
@@ -224,7 +224,7 @@ impl HetProbe {
             picture.learning = Learning::None;
             self.carry_out(
                 &mut picture,
-                Arc::new(decide(&inputs, &self.settings.rules)),
+                Arc::new(decide(&inputs, self.settings.objective)),
             );
         }
     }
@@ -320,7 +320,7 @@ impl HetProbe {
             picture.learning = Learning::Probed;
             self.carry_out(
                 &mut picture,
-                Arc::new(decide(&inputs, &self.settings.rules)),
+                Arc::new(decide(&inputs, self.settings.objective)),
             );
         }
     }
@@ -341,7 +341,6 @@ impl HetProbe {
                         (Some(o), Some(f)) => Some(o.blend(&f, crate::cache::NEW_WEIGHT)),
                         (old, fresh) => fresh.or(old),
                     },
-                    alone_ns: self.known.as_ref().and_then(|k| k.alone_ns[i]),
                     power: self.team.power(i),
                 }
             })

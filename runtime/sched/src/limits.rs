@@ -78,9 +78,3 @@ pub(crate) const TAPER: u64 = 4;
 /// ...and no chunk is smaller than this part of an even share of all that is split (untuned). This bounds the number of
 /// takes, also when a node with a small share does another node's work.
 pub(crate) const FINEST: u64 = 4096;
-/// Milliseconds between two looks at what moves without a word: a waiting thread's, and the watchdog's at virtual
-/// teams. Untuned.
-pub const LOOK_MS: u64 = 20;
-/// Milliseconds for which nothing may move: a waiting thread then helps, and threads of a virtual team are suspected to
-/// wait for each other unseen. Untuned.
-pub const STILL_MS: u64 = 100;

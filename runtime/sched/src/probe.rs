@@ -19,9 +19,6 @@ pub struct Measurement {
     pub elapsed_ns: u64,
     /// Iterations run in that time.
     pub iterations: u64,
-    /// Remote page faults in that time; `None` where nodes share memory
-    /// coherently.
-    pub faults: Option<u64>,
     /// Hardware counters, where the machine has them.
     pub counters: Option<Counters>,
 }
@@ -31,9 +28,6 @@ impl Measurement {
     pub fn merge(&mut self, m: &Measurement) {
         self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
         self.iterations = self.iterations.saturating_add(m.iterations);
-        if let Some(f) = m.faults {
-            self.faults = Some(self.faults.unwrap_or(0).saturating_add(f));
-        }
         if let Some(c) = m.counters {
             let sum = self.counters.unwrap_or_default();
             self.counters = Some(Counters {
@@ -44,16 +38,11 @@ impl Measurement {
     }
 }
 
-/// Subtracting faults leaves at least this part of a measured time.
-const LEAST_OF_TIME: f64 = 0.05;
-
 /// Averages of one node for one loop, per iteration and core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeRate {
     /// Elapsed nanoseconds that one core spends on an iteration.
     pub ns_per_iteration: f64,
-    /// Remote page faults per iteration.
-    pub faults: Option<f64>,
     /// Instructions per iteration.
     pub instructions: Option<f64>,
     /// Cache misses per iteration.
@@ -61,21 +50,14 @@ pub struct NodeRate {
 }
 
 impl NodeRate {
-    /// Core time per remote page fault in microseconds, the *fault period*;
-    /// `None` without faults.
+    /// A speed of which nothing else is known.
     #[must_use]
-    pub(crate) fn fault_period_us(&self) -> Option<f64> {
-        self.faults
-            .filter(|&f| f > 0.0)
-            .map(|f| self.ns_per_iteration / f / 1000.0)
-    }
-
-    /// Nanoseconds per iteration without the time of its faults, where one fault takes `fault_ns`. At least a
-    /// part of the time remains: faults overlap, and then each costs less than a single fault.
-    #[must_use]
-    pub(crate) fn without_faults(&self, fault_ns: f64) -> f64 {
-        let waited = self.faults.unwrap_or(0.0) * fault_ns;
-        (self.ns_per_iteration - waited).max(self.ns_per_iteration * LEAST_OF_TIME)
+    pub const fn of(ns_per_iteration: f64) -> NodeRate {
+        NodeRate {
+            ns_per_iteration,
+            instructions: None,
+            cache_misses: None,
+        }
     }
 
     /// `weight` parts of `new` and the rest of `self`. A field that only one of the two has is taken from
@@ -89,7 +71,6 @@ impl NodeRate {
         };
         NodeRate {
             ns_per_iteration: mix(self.ns_per_iteration, new.ns_per_iteration),
-            faults: maybe(self.faults, new.faults),
             instructions: maybe(self.instructions, new.instructions),
             cache_misses: maybe(self.cache_misses, new.cache_misses),
         }
@@ -139,7 +120,6 @@ impl NodeTotal {
         (sum.iterations > 0).then(|| NodeRate {
             // A coarse clock may read zero for a short piece, and a speed must stay finite.
             ns_per_iteration: sum.elapsed_ns.max(1) as f64 / n,
-            faults: sum.faults.map(|f| f as f64 / n),
             instructions: sum.counters.map(|c| c.instructions as f64 / n),
             cache_misses: sum.counters.map(|c| c.cache_misses as f64 / n),
         })
@@ -172,7 +152,6 @@ mod tests {
             t.add(&Measurement {
                 elapsed_ns,
                 iterations: 5,
-                faults: Some(1),
                 counters: Some(Counters {
                     instructions: 10_000,
                     cache_misses: 50,
@@ -181,18 +160,15 @@ mod tests {
         }
         let r = t.rate().unwrap();
         assert_eq!(r.ns_per_iteration, 1000.0);
-        assert_eq!(r.fault_period_us(), Some(5.0));
         assert_eq!((r.instructions, r.cache_misses), (Some(2000.0), Some(10.0)));
         let newer = NodeRate {
             ns_per_iteration: 2000.0,
-            faults: None,
             instructions: None,
             cache_misses: None,
         };
         let b = r.blend(&newer, 0.75);
         assert_eq!(b.ns_per_iteration, 1750.0);
-        assert_eq!(b.faults, r.faults);
-        assert_eq!(newer.fault_period_us(), None);
+        assert_eq!(b.instructions, r.instructions);
     }
 
     #[test]

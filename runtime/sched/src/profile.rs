@@ -3,19 +3,19 @@
 //! One item a line, words separated by single blanks, `-` for what is not known, no comments:
 //!
 //! ```text
-//! hetmp-profile 2
+//! hetmp-profile 3
 //! nodes cores=0,speed=1;cores=1,speed=0.33
 //! object 5f0c9a...                          build-id of the regions' object, in hexadecimal
 //! region 1513 11 9d2c5680f3b1a1c7 2         offset, magnitude, shape; times probed
-//! node 4641.9 - - - -                       ns, faults, instructions, events per iteration; ns of
-//! node 13948.6 - - - -                      the loop per iteration with this node alone
+//! node 4641.9                               nanoseconds per iteration
+//! node 13948.6
 //! way 1513 2 virtual-team 5756000.0 confirmed   offset, threads, way; usual ns; or `found` by one trial only
 //! end 2                                     number of regions and ways, so that a cut file is noticed
 //! ```
 //!
 //! A `nodes` line applies until the next one, and so does an `object` line. Offsets and shapes are
 //! hexadecimal. Plans are not kept: they follow from the averages, and from the
-//! [`Rules`](crate::decide::Rules) of the process that reads them.
+//! [`Objective`](crate::decide::Objective) of the process that reads them.
 //!
 //! Pure: text in, values out, and the other way round.
 
@@ -23,11 +23,11 @@ use crate::cache::{Saved, NEW_WEIGHT};
 use crate::gain::Kept;
 use crate::probe::NodeRate;
 use crate::ways::Way;
-use core::fmt::{self, Write as _};
+use core::fmt;
 use std::collections::BTreeMap;
 
 /// The first line.
-const HEADER: &str = "hetmp-profile 2";
+const HEADER: &str = "hetmp-profile 3";
 /// Most nodes of one region; a bound against damaged files.
 const MOST_NODES: usize = 4096;
 
@@ -98,7 +98,7 @@ impl Profile {
                 let first = first.unwrap_or("");
                 let why = match first.strip_prefix("hetmp-profile ") {
                     Some(version) => format!(
-                        "version {} (expected a profile of version 2)",
+                        "version {} (expected a profile of version 3)",
                         clean(version)
                     ),
                     None => "no profile (expected one that hetmp wrote)".to_owned(),
@@ -184,17 +184,10 @@ impl Saved {
             return newer.clone();
         }
         let pairs = self.rates.iter().zip(&*newer.rates);
-        let alone = self.alone_ns.iter().zip(&*newer.alone_ns);
         Saved {
             rates: pairs
                 .map(|(old, new)| match (old, new) {
                     (Some(old), Some(new)) => Some(old.blend(new, NEW_WEIGHT)),
-                    (old, new) => new.or(*old),
-                })
-                .collect(),
-            alone_ns: alone
-                .map(|(old, new)| match (old, new) {
-                    (Some(old), Some(new)) => Some(NEW_WEIGHT * new + (1.0 - NEW_WEIGHT) * old),
                     (old, new) => new.or(*old),
                 })
                 .collect(),
@@ -343,19 +336,10 @@ impl<'a> Words<'a> {
 
     fn node(&mut self, saved: &mut Saved) -> Result<(), String> {
         let ns = self.number(|x| x > 0.0)?;
-        let [faults, instructions, cache_misses] = [(); 3].map(|()| self.number(|x| x >= 0.0));
-        let (faults, instructions, cache_misses) = (faults?, instructions?, cache_misses?);
-        let alone = self.number(|x| x >= 0.0)?;
         if saved.rates.len() == MOST_NODES {
             return Err(format!("more than {MOST_NODES} nodes"));
         }
-        saved.rates.push(ns.map(|ns_per_iteration| NodeRate {
-            ns_per_iteration,
-            faults,
-            instructions,
-            cache_misses,
-        }));
-        saved.alone_ns.push(alone);
+        saved.rates.push(ns.map(NodeRate::of));
         Ok(())
     }
 
@@ -403,22 +387,12 @@ impl fmt::Display for Profile {
                     "region {:x} {} {:x} {}",
                     place.offset, place.magnitude, place.shape, saved.probes
                 )?;
-                for (rate, alone) in saved.rates.iter().zip(&saved.alone_ns) {
-                    let mut line = String::from("node");
-                    let values = [
-                        rate.map(|r| r.ns_per_iteration),
-                        rate.and_then(|r| r.faults),
-                        rate.and_then(|r| r.instructions),
-                        rate.and_then(|r| r.cache_misses),
-                        *alone,
-                    ];
-                    for value in values {
-                        match value.filter(|v| v.is_finite()) {
-                            Some(v) => write!(line, " {v:?}")?,
-                            None => line.push_str(" -"),
-                        }
+                for rate in &saved.rates {
+                    let ns = rate.map(|r| r.ns_per_iteration);
+                    match ns.filter(|ns| ns.is_finite()) {
+                        Some(ns) => writeln!(f, "node {ns:?}")?,
+                        None => writeln!(f, "node -")?,
                     }
-                    writeln!(f, "{line}")?;
                 }
             }
             for ((offset, threads), kept) in &regions.ways {

@@ -113,12 +113,7 @@ impl NodeRecord {
     pub(crate) fn rate(&self) -> Option<NodeRate> {
         self.ns_per_iteration
             .filter(|&ns| ns > 0.0)
-            .map(|ns_per_iteration| NodeRate {
-                ns_per_iteration,
-                faults: None,
-                instructions: None,
-                cache_misses: None,
-            })
+            .map(NodeRate::of)
     }
 }
 
@@ -253,13 +248,6 @@ impl LoopRecord {
             renewals: 0,
             map: None,
         }
-    }
-
-    /// Whether one node ran the loop because of remote faults. That node's measurements then say nothing
-    /// about several nodes.
-    #[must_use]
-    pub fn is_confined(&self) -> bool {
-        self.decision.as_ref().is_some_and(|d| d.is_confined())
     }
 
     /// The time this loop would have taken on the nodes that ran it, had every

@@ -107,17 +107,9 @@ table! {
         Faster "faster" "faster away from the origin",
         /// By itself or with the other regions.
         Slower "slower" "slower away from the origin",
-        /// Or none can be judged; this and the following say why a node runs a whole loop.
+        /// This and the following say why a node runs a whole loop.
         OnlyNode "only-node" "no other node has threads",
-        /// Though faults allow several nodes.
-        Negligible "negligible" "others would do next to nothing",
-        /// For a loop that is bound by memory.
-        MostCores "most-cores" "most cores",
-        /// For a loop that is bound by computation.
-        FastestCores "fastest-cores" "fastest cores",
-        /// Every node had its turn.
-        FastestAlone "fastest-alone" "fastest of all that ran alone",
-        /// By the objective: among all divisions, or among the nodes that had their turn.
+        /// Of all divisions, by the objective.
         LeastCost "least-cost" "least cost",
     }
 }

@@ -5,12 +5,10 @@
 use hetmp_sched::cache::{Key, ProbeCache};
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::csr;
-use hetmp_sched::decide::Choice;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::placement::{NodeShape, Placement};
-use hetmp_sched::probe::{Counters, Measurement};
+use hetmp_sched::probe::Measurement;
 use hetmp_sched::record::{Learning, LoopRecord};
-use hetmp_sched::ways::Reason;
 use std::sync::Arc;
 
 /// Nanoseconds that a call into the scheduler costs a thread.
@@ -21,9 +19,6 @@ struct Model {
     team: Arc<Placement>,
     /// Nanoseconds that iteration `i` takes on a core of a node.
     cost: Box<dyn Fn(usize, u64) -> f64>,
-    /// Remote faults per iteration, and misses per 1000 instructions.
-    faults: Option<f64>,
-    misses: Option<u64>,
     /// Nanoseconds at which each thread arrives.
     late_ns: Vec<u64>,
 }
@@ -38,8 +33,6 @@ fn regular(threads: &[u32], ns: &'static [f64]) -> Model {
         late_ns: vec![0; team.threads()],
         team,
         cost: Box::new(|node, _| ns[node]),
-        faults: None,
-        misses: None,
     }
 }
 
@@ -63,11 +56,7 @@ impl Model {
                     Some(Measurement {
                         elapsed_ns: self.time(t, r.start, r.end),
                         iterations: r.len(),
-                        faults: self.faults.map(|f| (f * r.len() as f64) as u64),
-                        counters: self.misses.map(|m| Counters {
-                            instructions: 1000 * r.len(),
-                            cache_misses: m * r.len(),
-                        }),
+                        counters: None,
                     }),
                 ),
                 Some(_) => h.next(t, None),
@@ -96,7 +85,7 @@ fn executions(model: &Model, n: u64, settings: Settings, times: usize) -> Vec<(u
             let h = HetProbe::new(n, Arc::clone(&model.team), settings, cache.known(&key));
             let ns = model.run(&h);
             let record = h.record();
-            cache.update(key, &record, &settings.rules);
+            cache.update(key, &record, settings.objective);
             (ns, record)
         })
         .collect()
@@ -205,7 +194,7 @@ fn one_contiguous_range_per_node() {
     for _ in 0..3 {
         let h = HetProbe::new(N, Arc::clone(&model.team), settings, cache.known(&key));
         model.run(&h);
-        cache.update(key, &h.record(), &settings.rules);
+        cache.update(key, &h.record(), settings.objective);
     }
     let known = cache.known(&key).unwrap();
     let h = HetProbe::new(N, Arc::clone(&model.team), settings, Some(known));
@@ -276,7 +265,7 @@ fn a_changed_machine_is_noticed() {
         assert!((ns as f64) < N as f64 * 75.0 * 1.05, "execution {i}: {ns}");
         learned.push(r.learning);
         share = r.decision.as_ref().unwrap().shares().next().unwrap();
-        cache.update(key, &r, &settings.rules);
+        cache.update(key, &r, settings.objective);
     }
     assert_eq!(
         (learned[4], learned[11]),
@@ -288,7 +277,7 @@ fn a_changed_machine_is_noticed() {
         let h = HetProbe::new(N, Arc::clone(&slower.team), settings, cache.known(&key));
         slower.run(&h);
         let r = h.record();
-        cache.update(key, &r, &settings.rules);
+        cache.update(key, &r, settings.objective);
         r.learning == Learning::Probed
     });
     assert!(probed.count() >= 1);
@@ -314,44 +303,9 @@ fn an_outlier_is_forgotten() {
             "execution {i}: {:?}",
             r.learning
         );
-        cache.update(key, &r, &settings.rules);
+        cache.update(key, &r, settings.objective);
     }
     assert!(cache.entry(&key).unwrap().is_settled());
-}
-
-/// Page traffic makes dividing the loop too expensive: the counters choose one node.
-#[test]
-fn below_the_threshold_one_node_runs_it() {
-    for (misses, node, why) in [(1, 0, Reason::FastestCores), (9, 1, Reason::MostCores)] {
-        let mut model = regular(&[1, 4], &[1000.0, 3000.0]);
-        model.faults = Some(1.0);
-        model.misses = Some(misses);
-        let runs = executions(&model, N / 10, Settings::default(), 5);
-        let last = &runs[4].1;
-        let choice = &last.decision.as_ref().unwrap().choice;
-        assert_eq!(*choice, Choice::OneNode { node, why });
-        assert_eq!(last.learning, Learning::Settled);
-        assert!(last.nodes[node].share > 0.99, "{last:?}");
-    }
-}
-
-/// The same traffic without counters: each node is tried, and the faster one is kept.
-#[test]
-fn without_counters_turns_are_taken() {
-    let mut model = regular(&[1, 4], &[1000.0, 3000.0]);
-    model.faults = Some(1.0);
-    let runs = executions(&model, N / 10, Settings::default(), 6);
-    let nodes: Vec<usize> = runs
-        .iter()
-        .map(|(_, r)| r.decision.as_ref().unwrap().one_node().unwrap())
-        .collect();
-    // 4 cores of a third of the speed are faster than one fast core: node 1 wins.
-    assert_eq!(nodes, [0, 0, 1, 1, 1, 1]);
-    assert!(
-        runs[5].1.reason().contains("fastest of all"),
-        "{}",
-        runs[5].1.reason()
-    );
 }
 
 /// The schedules for comparison on the same machine: the ideal static division, and two-level dynamic.

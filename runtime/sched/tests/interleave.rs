@@ -14,7 +14,8 @@ use chance::{known, Chance};
 use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;
-use hetmp_sched::decide::{decide, Link, NodeInput, Rules};
+use hetmp_sched::decide::{decide, NodeInput, Objective};
+use hetmp_sched::energy::Power;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::plain::{Dynamic, Guided};
@@ -167,7 +168,6 @@ fn play(state: &impl Loop, threads: usize, never: u64, chance: &mut Chance) -> V
                 let m = Measurement {
                     elapsed_ns: chance.below(100_000),
                     iterations: r.len(),
-                    faults: (chance.below(3) == 0).then(|| chance.below(9)),
                     counters,
                 };
                 // Now and then a thread's clock fails.
@@ -228,15 +228,7 @@ fn keep_one(never: u64, threads: usize, chance: &mut Chance) -> u64 {
 fn settings(chance: &mut Chance) -> Settings {
     Settings {
         probe: [0.001, 0.1, 0.5, 1.0][chance.below(4) as usize],
-        rules: Rules {
-            link: (chance.below(2) == 0).then(|| Link {
-                fault_period_us: chance.below(200) as f64,
-                fault_us: (chance.below(2) == 0).then(|| chance.below(50) as f64),
-                region_us: (chance.below(2) == 0).then(|| chance.below(3000) as f64),
-            }),
-            origin: chance.below(9) as usize,
-            ..Rules::default()
-        },
+        objective: Objective::ALL[chance.below(3) as usize],
         chunk_ns: [0.0, 5000.0, 1e9][chance.below(3) as usize],
         ascending: false,
     }
@@ -250,7 +242,7 @@ proptest! {
         let mut chance = Chance(seed);
         let never = if chance.below(2) == 0 { 0 } else { keep_one(never, team.threads(), &mut chance) };
         let settings = settings(&mut chance);
-        let mut state = HetProbe::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        let mut state = HetProbe::new(n, Arc::clone(&team), settings, known(&team, settings.objective, &mut chance));
         check_tiles(&play(&state, team.threads(), never, &mut chance), n);
         let record = state.record();
         prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
@@ -258,7 +250,7 @@ proptest! {
 
         // The same state is used again, with another number of iterations.
         let again = n / 3;
-        state.restart(again, known(&team, &settings.rules, &mut chance));
+        state.restart(again, known(&team, settings.objective, &mut chance));
         check_tiles(&play(&state, team.threads(), never, &mut chance), again);
     }
 
@@ -281,11 +273,11 @@ proptest! {
         let threads = team.threads();
         let never = if chance.below(2) == 0 { 0 } else { keep_one(never, threads, &mut chance) };
         let settings = Settings { ascending: true, ..settings(&mut chance) };
-        let mut state = HetProbe::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        let mut state = HetProbe::new(n, Arc::clone(&team), settings, known(&team, settings.objective, &mut chance));
         check_tiles(&play(&Ascending::new(&state, threads), threads, never, &mut chance), n);
         let record = state.record();
         prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
-        state.restart(n / 3, known(&team, &settings.rules, &mut chance));
+        state.restart(n / 3, known(&team, settings.objective, &mut chance));
         check_tiles(&play(&Ascending::new(&state, threads), threads, never, &mut chance), n / 3);
     }
 
@@ -374,28 +366,20 @@ fn a_node_that_never_comes() {
 #[test]
 fn the_chosen_node_is_late() {
     let team = Arc::new(Placement::placed(&[0, 1], 2));
-    let rate = |ns| {
-        Some(NodeRate {
-            ns_per_iteration: ns,
-            faults: Some(1.0),
-            instructions: Some(1000.0),
-            cache_misses: Some(0.0),
-        })
-    };
     let inputs = [20.0, 10.0].map(|ns| NodeInput {
         threads: 1,
-        rate: rate(ns),
-        ..NodeInput::default()
+        rate: Some(NodeRate::of(ns)),
+        power: Some(Power {
+            idle_watts: 0.0,
+            core_watts: 1.0,
+        }),
     });
-    let plan = decide(&inputs, &Rules::default());
+    let plan = decide(&inputs, Objective::Energy);
     assert_eq!(plan.one_node(), Some(1));
     let known = Known {
         rates: inputs.iter().map(|i| i.rate).collect(),
-        alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(plan)),
-        map: None,
-        fixed: false,
-        brief: false,
+        ..Known::default()
     };
     let h = HetProbe::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
     assert!(
@@ -454,21 +438,13 @@ fn a_bulk_for_the_node() {
     let team = Arc::new(Placement::placed(&[0, 1, 1], 2));
     let inputs = [1, 2].map(|threads| NodeInput {
         threads,
-        rate: Some(NodeRate {
-            ns_per_iteration: 100.0 * f64::from(threads),
-            faults: None,
-            instructions: None,
-            cache_misses: None,
-        }),
+        rate: Some(NodeRate::of(100.0 * f64::from(threads))),
         ..NodeInput::default()
     });
     let known = Known {
         rates: inputs.iter().map(|i| i.rate).collect(),
-        alone_ns: vec![None; 2].into(),
-        plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
-        map: None,
-        fixed: false,
-        brief: false,
+        plan: Some(Arc::new(decide(&inputs, Objective::Time))),
+        ..Known::default()
     };
     let n = 1_000_000;
     let h = HetProbe::new(n, team, Settings::default(), Some(Arc::new(known)));

@@ -5,7 +5,8 @@
 use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;
-use hetmp_sched::decide::{decide, NodeInput, Rules};
+use hetmp_sched::decide::{decide, NodeInput, Objective};
+use hetmp_sched::energy::Power;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::placement::Placement;
 use hetmp_sched::plain::{Dynamic, Guided};
@@ -243,23 +244,18 @@ fn hetprobe_ascending() {
 fn hetprobe_one_node() {
     bounded(3, || {
         let team = std::sync::Arc::new(Placement::placed(&[0, 1], 2));
-        let inputs = [20.0, 10.0].map(|ns_per_iteration| NodeInput {
+        let inputs = [20.0, 10.0].map(|ns| NodeInput {
             threads: 1,
-            rate: Some(NodeRate {
-                ns_per_iteration,
-                faults: Some(1.0),
-                instructions: Some(1.0),
-                cache_misses: Some(0.0),
+            rate: Some(NodeRate::of(ns)),
+            power: Some(Power {
+                idle_watts: 0.0,
+                core_watts: 1.0,
             }),
-            ..NodeInput::default()
         });
         let known = Known {
             rates: inputs.iter().map(|i| i.rate).collect(),
-            alone_ns: vec![None; 2].into(),
-            plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
-            map: None,
-            fixed: false,
-            brief: false,
+            plan: Some(std::sync::Arc::new(decide(&inputs, Objective::Energy))),
+            ..Known::default()
         };
         assert_eq!(known.plan.as_ref().unwrap().one_node(), Some(1));
         let settings = Settings {

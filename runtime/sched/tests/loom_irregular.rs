@@ -3,7 +3,8 @@
 #![cfg(loom)]
 
 use hetmp_sched::cache::Known;
-use hetmp_sched::decide::{decide, NodeInput, Rules};
+use hetmp_sched::decide::{decide, NodeInput, Objective};
+use hetmp_sched::energy::Power;
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
 use hetmp_sched::placement::Placement;
 use hetmp_sched::probe::{Measurement, NodeRate};
@@ -12,32 +13,23 @@ use hetmp_sched::watch::Sensitivity;
 use loom::sync::Arc;
 use loom::thread;
 
-/// Runs thread `tid` to the end. `faults`: faults per iteration.
-fn run(h: &Irregular, tid: usize, faults: Option<u64>) -> Vec<Range> {
+/// Runs thread `tid` to the end.
+fn run(h: &Irregular, tid: usize) -> Vec<Range> {
     let mut got = Vec::new();
     let mut step = h.first(tid);
     loop {
         let m = match step {
             Step::Done => return got,
-            Step::Wait(ticket) => {
-                // As the driver waits, but without a time limit: some thread must bring news.
-                while !h.changed(ticket) {
-                    thread::yield_now();
-                }
-                None
-            }
             Step::Run { range, .. } => {
                 got.push(range);
                 Some(Measurement {
                     elapsed_ns: 100 * (1 + tid as u64) * range.len(),
                     iterations: range.len(),
-                    faults: faults.map(|f| f * range.len()),
                     counters: None,
                 })
             }
         };
         step = h.next(tid, m);
-        let _ = h.must_wake();
     }
 }
 
@@ -46,7 +38,6 @@ fn check(
     nodes: &'static [u32],
     n: u64,
     trigger: Trigger,
-    faults: Option<u64>,
     known: Option<fn() -> Known>,
 ) {
     let mut model = loom::model::Builder::new();
@@ -69,10 +60,10 @@ fn check(
         let others: Vec<_> = (1..nodes.len())
             .map(|tid| {
                 let h = Arc::clone(&h);
-                thread::spawn(move || run(&h, tid, faults))
+                thread::spawn(move || run(&h, tid))
             })
             .collect();
-        let mut all = run(&h, 0, faults);
+        let mut all = run(&h, 0);
         for other in others {
             all.append(&mut other.join().unwrap());
         }
@@ -89,51 +80,46 @@ fn check(
 /// Probing, the decision, and nodes that take iterations from each other at the end.
 #[test]
 fn probe_and_split() {
-    check(3, &[0, 1], 5, Trigger::Change, None, None);
+    check(3, &[0, 1], 5, Trigger::Change, None);
 }
 
 #[test]
 fn probe_and_split_of_three() {
-    check(2, &[0, 1, 1], 4, Trigger::Change, None, None);
+    check(2, &[0, 1, 1], 4, Trigger::Change, None);
 }
 
 /// From one period to the next: one thread gathers the measurements while the other takes a chunk.
 #[test]
 fn new_periods() {
-    check(3, &[0, 1], 20, Trigger::Jump(0.1), None, Some(equals));
+    check(3, &[0, 1], 20, Trigger::Jump(0.1), Some(equals));
 }
 
 fn equals() -> Known {
-    plan([10.0, 10.0], None)
+    plan([10.0, 10.0], Objective::Time)
 }
 
-/// The loop runs on one node. The other node's thread sleeps, and must learn of the loop's end.
+/// The loop runs on one node, whose thread may come after the other node's.
 #[test]
 fn one_node_alone() {
-    check(3, &[0, 1], 4, Trigger::Change, Some(1), Some(alone));
+    check(3, &[0, 1], 4, Trigger::Change, Some(alone));
 }
 
 fn alone() -> Known {
-    plan([20.0, 10.0], Some(1.0))
+    plan([20.0, 10.0], Objective::Energy)
 }
 
-fn plan(ns: [f64; 2], faults: Option<f64>) -> Known {
-    let inputs = ns.map(|ns_per_iteration| NodeInput {
+fn plan(ns: [f64; 2], objective: Objective) -> Known {
+    let inputs = ns.map(|ns| NodeInput {
         threads: 1,
-        rate: Some(NodeRate {
-            ns_per_iteration,
-            faults,
-            instructions: Some(1.0),
-            cache_misses: Some(0.0),
+        rate: Some(NodeRate::of(ns)),
+        power: Some(Power {
+            idle_watts: 0.0,
+            core_watts: 1.0,
         }),
-        ..NodeInput::default()
     });
     Known {
         rates: inputs.iter().map(|i| i.rate).collect(),
-        alone_ns: vec![None; 2].into(),
-        plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
-        map: None,
-        fixed: false,
-        brief: false,
+        plan: Some(std::sync::Arc::new(decide(&inputs, objective))),
+        ..Known::default()
     }
 }

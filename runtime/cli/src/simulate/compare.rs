@@ -1,8 +1,8 @@
 //! Simulates every program under every strategy on one platform.
 
 use super::file::{LoadedPlatform, LoadedWorkload};
-use hetmp_lab::{Outcome, Published, Strategy};
-use hetmp_sched::decide::{Objective, Rules};
+use hetmp_lab::{Decided, Outcome, Published, Strategy};
+use hetmp_sched::decide::Objective;
 use hetmp_sched::energy::Estimate;
 use hetmp_sched::schedule::{Kind, Schedule, DEFAULT_FRACTION};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -108,7 +108,7 @@ impl Request {
             "cross-dynamic",
             Strategy::All(Schedule::plain(Kind::CrossDynamic)),
         );
-        add("hetprobe", Strategy::All(hetprobe.clone()));
+        add("hetprobe", Strategy::All(hetprobe));
         // As users write it, with the default triggers.
         if let Ok(schedule) = Schedule::parse("hetprobe-i") {
             add("hetprobe-i", Strategy::All(schedule));
@@ -120,9 +120,6 @@ impl Request {
                 add(published.name(), Strategy::Published(published));
             }
         }
-        if self.platform.model.memories > 1 {
-            add("hetprobe-fastest", Strategy::Fastest(hetprobe));
-        }
         columns.extend(self.schedules.iter().cloned());
         columns
     }
@@ -131,10 +128,6 @@ impl Request {
 /// Simulates everything, on all cores. The results do not depend on the number of cores.
 pub(super) fn run(request: &Request) -> Comparison<'_> {
     let columns = request.columns();
-    let rules = Rules {
-        objective: request.objective,
-        ..Rules::default()
-    };
     let jobs = request.workloads.len() * columns.len();
     let results: Vec<Mutex<Outcome>> = (0..jobs).map(|_| Mutex::default()).collect();
     let next = AtomicUsize::new(0);
@@ -148,7 +141,7 @@ pub(super) fn run(request: &Request) -> Comparison<'_> {
             &request.platform.model,
             &request.workloads[w].model,
             &columns[c].strategy,
-            &rules,
+            request.objective,
             request.seed,
         );
         *results[job].lock().expect("no panic under this lock") = outcome;
@@ -212,7 +205,7 @@ impl Comparison<'_> {
                 &self.request.platform.model,
                 &self.request.workloads[workload].model,
                 &Strategy::Published(published),
-                &Rules::default(),
+                Objective::Time,
                 self.request.seed,
             )
         })
@@ -251,7 +244,7 @@ impl Comparison<'_> {
         else {
             return "-".into();
         };
-        match longest.decision.as_ref().map(|d| d.one_node()) {
+        match longest.decision.as_ref().map(Decided::one_node) {
             None => "-".into(),
             Some(Some(node)) => nodes[node].name.clone(),
             Some(None) => "split".into(),

@@ -139,7 +139,6 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
         counters: file.counters,
         call_ns: file.call_ns.map_or(100.0, |v| v.0),
         fork_us: file.fork_us.map_or(5.0, |v| v.0),
-        park_us: file.park_us.map_or(0.0, |v| v.0),
         jitter: file.jitter.map_or(0.0, |v| v.0),
     };
     Ok(LoadedPlatform {

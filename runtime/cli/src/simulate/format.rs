@@ -128,7 +128,6 @@ pub(super) struct PlatformFile {
     pub(super) counters: bool,
     pub(super) call_ns: Option<Amount>,
     pub(super) fork_us: Option<Amount>,
-    pub(super) park_us: Option<Amount>,
     pub(super) jitter: Option<Part>,
     pub(super) kinds_from: Option<Spanned<String>>,
     #[serde(default)]

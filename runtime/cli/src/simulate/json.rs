@@ -68,11 +68,7 @@ fn program(c: &Comparison<'_>, w: usize) -> Value {
                         "decision_changes": l.changes,
                         "decision": l.decision.as_ref().map(|d| json!({
                             "node": d.one_node(),
-                            "shares": d.shares().collect::<Vec<_>>(),
-                            "csr": d.csr,
-                            "fault_period_us": d.fault_period_us,
-                            "fault_threshold_us": d.fault_threshold_us,
-                            "misses_per_kilo": d.misses_per_kilo,
+                            "shares": d.shares(),
                             "reason": d.to_string(),
                         })),
                     })

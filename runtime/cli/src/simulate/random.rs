@@ -3,7 +3,6 @@
 
 use crate::progress::Progress;
 use hetmp_lab::{against_best, random, AgainstBest, ALLOWED};
-use hetmp_sched::decide::Rules;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -24,7 +23,7 @@ pub(super) fn table(first: u64, count: u64) -> String {
         progress.at(at as usize, "programs");
         let seed = first.wrapping_add(at);
         let (platform, workload) = random(seed);
-        let one = against_best(&platform, &workload, &Rules::default(), seed);
+        let one = against_best(&platform, &workload, seed);
         let mut all = results.lock().expect("no panic under this lock");
         all.push((seed, one));
     };

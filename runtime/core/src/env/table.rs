@@ -339,22 +339,16 @@ const OTHERS: &[Variable] = &[
         .help("What the division of a loop minimises: time, modelled energy, or energy times time.")
         .spec("hetmp"),
     hetmp("HETMP_FAULT_PERIOD", Kind::Number)
-        .default("what HETMP_CALIBRATION says, else 100")
+        .default("what HETMP_CALIBRATION says")
         .accepts("microseconds, a number above 0")
         .help("Core time per remote page fault from which a loop runs on several nodes.")
         .spec("hetmp"),
     hetmp("HETMP_COUNTER", Kind::Notation)
-        .default("cache-misses")
+        .default("none")
         .accepts(
-            "none, cache-misses, llc-misses, cycles, branch-misses, stalled-cycles, rHEX (a raw \
-             event), or @file.toml with recorded counts",
+            "none, cache-misses, llc-misses, cycles, branch-misses, stalled-cycles, or rHEX (a raw event)",
         )
-        .help("The hardware counter compared with HETMP_COUNTER_THRESHOLD.")
-        .spec("hetmp"),
-    hetmp("HETMP_COUNTER_THRESHOLD", Kind::Number)
-        .default("3")
-        .accepts("events per 1000 instructions, a number from 0")
-        .help("Above it, a loop that stays on one node goes to the one with the most cores.")
+        .help("The hardware counter that a report shows for each node's probes.")
         .spec("hetmp"),
     hetmp("HETMP_PROFILE", Kind::Text)
         .default("not set")

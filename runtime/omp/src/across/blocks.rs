@@ -179,7 +179,7 @@ impl Blocks {
 }
 
 impl NodeSchedule for Blocks {
-    fn next(&self, _seat: Seat, _gone: &dyn Fn() -> bool) -> Next {
+    fn next(&self, _seat: Seat) -> Next {
         // The lock is held while the node waits for others, because its other threads can only wait for the same
         // answer.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

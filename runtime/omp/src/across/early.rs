@@ -43,7 +43,7 @@ impl Probe {
     /// Adds what the calling thread did since it last came here.
     pub(super) fn add(&self, th: &Thread) {
         let (watch, reading) = th.probed.get();
-        let sample = PAGES.since(&reading, 0, 0);
+        let sample = PAGES.since(&reading);
         let ran_ns = watch.ran_ns(th.spun.get());
         self.begin(th);
         let new = [Some(ran_ns), sample.faults, sample.waited_ns];

@@ -141,7 +141,7 @@ impl Shares {
 }
 
 impl NodeSchedule for Shares {
-    fn next(&self, _seat: Seat, _gone: &dyn Fn() -> bool) -> Next {
+    fn next(&self, _seat: Seat) -> Next {
         // The lock is held while the origin is asked, because the node's other threads can only wait for the
         // same answer.
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);

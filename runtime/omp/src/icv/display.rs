@@ -228,11 +228,6 @@ fn ours(g: &Globals, out: &mut Vec<u8>) {
     );
     line(
         out,
-        "HETMP_COUNTER_THRESHOLD",
-        number(g.ours.counter_threshold),
-    );
-    line(
-        out,
         "HETMP_PROFILE",
         g.ours.profile.as_deref().unwrap_or(b""),
     );

@@ -259,7 +259,6 @@ impl Source<'_> {
                 .read("HETMP_FAULT_PERIOD", parse::number)
                 .filter(|&us| self.above_zero("HETMP_FAULT_PERIOD", us)),
             counter: self.file("HETMP_COUNTER"),
-            counter_threshold: self.read("HETMP_COUNTER_THRESHOLD", parse::number),
             profile: self.file("HETMP_PROFILE"),
             cache: self.file("HETMP_CACHE"),
             calibration: self.file("HETMP_CALIBRATION"),

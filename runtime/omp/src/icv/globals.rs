@@ -30,8 +30,6 @@ pub struct Ours {
     pub(crate) fault_period_us: Option<f64>,
     /// `HETMP_COUNTER` as it was given; the code for counters reads it.
     pub(crate) counter: Option<Box<[u8]>>,
-    /// `HETMP_COUNTER_THRESHOLD`.
-    pub(crate) counter_threshold: Option<f64>,
     /// `HETMP_PROFILE`: a file name.
     pub(crate) profile: Option<Box<[u8]>>,
     /// `HETMP_CACHE` as it was given; `hetmp_core::file` reads it.

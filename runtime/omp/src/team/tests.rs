@@ -97,7 +97,7 @@ fn pieces_and_schedules_of_nodes_go_by_the_seat() {
     #[derive(Debug)]
     struct BySeat;
     impl NodeSchedule for BySeat {
-        fn next(&self, seat: Seat, _: &dyn Fn() -> bool) -> Next {
+        fn next(&self, seat: Seat) -> Next {
             let i = u64::from(seat.get());
             Next::Range(Range::new(i, i + 1))
         }

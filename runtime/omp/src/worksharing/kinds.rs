@@ -80,9 +80,8 @@ pub struct Loop {
 /// One execution of a loop by a schedule that knows of nodes.
 pub(crate) trait NodeSchedule: Debug + Send + Sync {
     /// The next chunk for the thread in `seat`, which is the calling thread, in normalised iterations. If the
-    /// schedule has to wait, this call waits, but not longer than until `gone` tells that the loop was
-    /// cancelled.
-    fn next(&self, seat: Seat, gone: &dyn Fn() -> bool) -> Next;
+    /// schedule has to wait, this call waits.
+    fn next(&self, seat: Seat) -> Next;
 
     /// An address that distinguishes this loop from the program's other loops, or 0.
     fn key(&self) -> usize;

@@ -9,7 +9,6 @@ use crate::across::local as across;
 use crate::across::opening::Construct;
 use crate::across::table::is_on;
 use crate::boundary::Reason;
-use crate::cancel;
 use crate::icv::RunSched;
 use crate::team::members::Team;
 use crate::team::placement;
@@ -293,11 +292,7 @@ fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
     // since.
     let ours = unsafe { (*work.ours.get()).as_deref() }?;
     th.leave_program(Reason::Pieces);
-    let gone = || {
-        cancel::is_cancelled(th, cancel::Construct::Worksharing)
-            || cancel::is_cancelled(th, cancel::Construct::Parallel)
-    };
-    let range = match ours.next(th.seat(), &gone) {
+    let range = match ours.next(th.seat()) {
         Next::Range(range) => Some(range),
         Next::Done => None,
         Next::Last(ns) => {

@@ -472,7 +472,7 @@ fn our_own_variables() {
     assert!(text.contains(
         "  GOMP_SPINCOUNT = '300000'\n  HETMP_NODES = ''\n  HETMP_SCHEDULE = ''\n  \
          HETMP_OBJECTIVE = 'time'\n  HETMP_FAULT_PERIOD = ''\n  HETMP_COUNTER = ''\n  \
-         HETMP_COUNTER_THRESHOLD = ''\n  HETMP_PROFILE = ''\n  HETMP_CACHE = ''\n  HETMP_CALIBRATION = ''\n  \
+         HETMP_PROFILE = ''\n  HETMP_CACHE = ''\n  HETMP_CALIBRATION = ''\n  \
          HETMP_VERBOSE = 'FALSE'\n  HETMP_REPORT = ''\n  \
          HETMP_TRACE = ''\n  HETMP_TRACE_EVENTS = '65536'\n"
     ));

@@ -5,14 +5,13 @@
 //! averages. The region is probed again when its time leaves the [`Band`] of usual times.
 
 use super::Known;
-use crate::decide::{decide, Choice, NodeInput, Rules};
+use crate::decide::{decide, NodeInput, Objective};
 use crate::fixed::Form;
 use crate::gain::Band;
 use crate::limits::{ALIKE, FIRST_PERIOD, INTERRUPTED, MEMORY, SHORT_NS, SLICE_NS};
 use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
-use crate::ways::Reason;
 use std::sync::Arc;
 
 /// Weight of a new measurement in the averages; the old average has the rest.
@@ -37,8 +36,6 @@ pub struct Entry {
 pub struct Saved {
     /// Averages per node.
     pub(crate) rates: Vec<Option<NodeRate>>,
-    /// [`Known::alone_ns`].
-    pub(crate) alone_ns: Vec<Option<f64>>,
     /// Executions that were probed since the region was last settled.
     pub(crate) probes: u32,
 }
@@ -49,7 +46,6 @@ impl Entry {
     pub fn saved(&self) -> Option<Saved> {
         self.known.rates.iter().any(Option::is_some).then(|| Saved {
             rates: self.known.rates.to_vec(),
-            alone_ns: self.known.alone_ns.to_vec(),
             probes: self.probes,
         })
     }
@@ -58,9 +54,9 @@ impl Entry {
     /// the entry is settled even after a single execution: a region that runs once per process must gain by
     /// it too, and wrong values show as drift. `None` if the saved entry has another number of nodes.
     #[must_use]
-    pub(crate) fn restored(saved: &Saved, team: &Placement, rules: &Rules) -> Option<Entry> {
+    pub(crate) fn restored(saved: &Saved, team: &Placement, objective: Objective) -> Option<Entry> {
         let nodes = team.nodes().len();
-        if saved.rates.len() != nodes || saved.alone_ns.len() != nodes {
+        if saved.rates.len() != nodes {
             return None;
         }
         let inputs: Vec<NodeInput> = team
@@ -70,7 +66,6 @@ impl Entry {
             .map(|(i, shape)| NodeInput {
                 threads: shape.threads,
                 rate: saved.rates[i],
-                alone_ns: saved.alone_ns[i],
                 power: team.power(i),
             })
             .collect();
@@ -78,8 +73,7 @@ impl Entry {
         Some(Entry {
             known: Arc::new(Known {
                 rates: saved.rates.as_slice().into(),
-                alone_ns: saved.alone_ns.as_slice().into(),
-                plan: complete.then(|| Arc::new(decide(&inputs, rules))),
+                plan: complete.then(|| Arc::new(decide(&inputs, objective))),
                 map: None,
                 fixed: false,
                 brief: false,
@@ -98,14 +92,13 @@ impl Entry {
     }
 
     /// Learns from one execution.
-    pub(crate) fn update(&mut self, record: &LoopRecord, rules: &Rules) {
+    pub(crate) fn update(&mut self, record: &LoopRecord, objective: Objective) {
         if record.learning == Learning::None {
             return;
         }
         let mut known = Known::clone(&self.known);
         if known.rates.len() != record.nodes.len() {
             known.rates = vec![None; record.nodes.len()].into();
-            known.alone_ns = vec![None; record.nodes.len()].into();
         }
 
         let settled = record.learning == Learning::Settled;
@@ -136,42 +129,14 @@ impl Entry {
             });
         }
 
-        let confined = record
-            .decision
-            .as_ref()
-            .filter(|d| d.is_confined())
-            .and_then(|d| d.one_node());
-        let ran_alone = record
-            .decision
-            .as_ref()
-            .and_then(|d| match d.choice {
-                Choice::OneNode { node, why } => Some((node, why)),
-                Choice::Split { .. } => None,
-            })
-            .filter(|&(_, why)| {
-                matches!(why, Reason::Untried | Reason::Tried | Reason::FastestAlone)
-                    || (why == Reason::LeastCost
-                        && record
-                            .decision
-                            .as_ref()
-                            .is_some_and(|d| d.modelled.is_none()))
-            });
         let plans = if settled {
-            if let Some(node) = ran_alone.map(|(node, _)| node).or(confined) {
-                // Only an execution by plan ran on this node alone from its beginning.
-                known.alone_ns[node] = Some(ns);
-            }
             !self.band.leaves(1000.0 * ns)
         } else {
             self.band = Band::default();
             self.probes += 1;
             known.map.clone_from(&record.map);
             let agreed = !factors.is_empty() && moved(&factors) <= ALIKE;
-            // A loop that went back to one node while it ran has not shown what follows the first traffic.
-            let gave_up = confined.is_some() && record.renewals > 0;
-            // A turn of a single node starts at once: another probing would teach nothing.
-            let enough = agreed || ran_alone.is_some();
-            (enough && !gave_up) || self.probes >= MOST_PROBES
+            agreed || self.probes >= MOST_PROBES
         };
         if plans {
             let inputs: Vec<NodeInput> = record
@@ -181,7 +146,6 @@ impl Entry {
                 .map(|(i, x)| NodeInput {
                     threads: x.threads,
                     rate: known.rates[i],
-                    alone_ns: known.alone_ns[i],
                     power: x.power,
                 })
                 .collect();
@@ -194,7 +158,7 @@ impl Entry {
             self.since_plan = self.since_plan.saturating_add(1);
             // Times of loops of a microsecond, in fixed pieces, move by more than `SAME` each time.
             if complete && (!record.fixed || self.since_plan >= FIRST_PERIOD) {
-                let new = decide(&inputs, rules);
+                let new = decide(&inputs, objective);
                 if !known.plan.as_ref().is_some_and(|p| p.is_like(&new)) {
                     known.plan = Some(Arc::new(new));
                     self.since_plan = 0;
@@ -209,7 +173,6 @@ impl Entry {
             }
         } else if known.plan.is_some() {
             known.plan = None;
-            known.alone_ns.fill(None);
             known.fixed = false;
             self.form = Form::default();
             self.probes = 0;
@@ -218,26 +181,15 @@ impl Entry {
     }
 }
 
-/// The rate of node `i` in an execution. For coherent nodes: the time over the whole execution, which covers
-/// more than the probe, and the counters of the probe. `None` where the execution says nothing about this
-/// node.
-///
-/// Where remote faults are counted, time and faults come from the same piece of work. The time of the whole
-/// execution together with the probe's faults would make the fault period too low for ever, once page traffic
-/// has ended. And an execution that ran on one node says nothing about several.
+/// The rate of node `i`: the time over the whole execution, which covers more than the probe, and the counters of the
+/// probe. `None` where the execution says nothing about this node.
 fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
     let probe = record.nodes[i].probe;
     let whole_ns = record.nodes[i].ns_per_iteration.filter(|&t| t > 0.0);
-    match probe {
-        _ if record.is_confined() => probe.filter(|_| record.learning == Learning::Probed),
-        Some(p) if p.faults.is_some() => probe,
-        _ => Some(NodeRate {
-            ns_per_iteration: whole_ns.or(probe.map(|p| p.ns_per_iteration))?,
-            faults: None,
-            instructions: probe.and_then(|p| p.instructions),
-            cache_misses: probe.and_then(|p| p.cache_misses),
-        }),
-    }
+    Some(NodeRate {
+        ns_per_iteration: whole_ns.or(probe.map(|p| p.ns_per_iteration))?,
+        ..probe.unwrap_or(NodeRate::of(0.0))
+    })
 }
 
 /// How far nodes have moved against each other, where each of `factors` says how many times slower a node has
@@ -259,17 +211,8 @@ mod tests {
     use crate::cache::{Key, ProbeCache};
 
     fn saved(ns: &[Option<f64>]) -> Saved {
-        let rate = |ns: &Option<f64>| {
-            ns.map(|ns_per_iteration| NodeRate {
-                ns_per_iteration,
-                faults: None,
-                instructions: None,
-                cache_misses: None,
-            })
-        };
         Saved {
-            rates: ns.iter().map(rate).collect(),
-            alone_ns: vec![None; ns.len()],
+            rates: ns.iter().map(|ns| ns.map(NodeRate::of)).collect(),
             probes: 1,
         }
     }
@@ -277,20 +220,20 @@ mod tests {
     #[test]
     fn what_another_process_left_is_a_plan() {
         let team = Placement::placed(&[0, 1], 2);
-        let rules = Rules::default();
-        let entry = Entry::restored(&saved(&[Some(10.0), Some(30.0)]), &team, &rules);
+        let objective = Objective::Time;
+        let entry = Entry::restored(&saved(&[Some(10.0), Some(30.0)]), &team, objective);
         let entry = entry.expect("as many nodes");
         assert!(entry.is_settled());
         let plan = entry.known.plan.clone().expect("settled");
         assert_eq!(plan.shares().collect::<Vec<_>>(), [0.75, 0.25]);
         assert_eq!(entry.saved(), Some(saved(&[Some(10.0), Some(30.0)])));
         // What was never measured is probed; of other nodes nothing holds.
-        let entry = Entry::restored(&saved(&[Some(10.0), None]), &team, &rules);
+        let entry = Entry::restored(&saved(&[Some(10.0), None]), &team, objective);
         assert!(!entry.expect("as many nodes").is_settled());
-        assert!(Entry::restored(&saved(&[Some(10.0)]), &team, &rules).is_none());
+        assert!(Entry::restored(&saved(&[Some(10.0)]), &team, objective).is_none());
         // A node without threads need not have been measured.
         let narrow = Placement::placed(&[0, 0], 2);
-        let entry = Entry::restored(&saved(&[Some(10.0), None]), &narrow, &rules);
+        let entry = Entry::restored(&saved(&[Some(10.0), None]), &narrow, objective);
         assert!(entry.expect("as many nodes").is_settled());
         assert_eq!(Entry::default().saved(), None);
     }
@@ -300,9 +243,9 @@ mod tests {
         let team = Placement::placed(&[0, 1], 2);
         let key = Key::new(1, 100, &team);
         let mut cache = ProbeCache::new();
-        let rules = Rules::default();
-        cache.restore(key, &saved(&[Some(10.0), Some(30.0)]), &team, &rules);
-        cache.restore(key, &saved(&[Some(99.0), Some(99.0)]), &team, &rules);
+        let objective = Objective::Time;
+        cache.restore(key, &saved(&[Some(10.0), Some(30.0)]), &team, objective);
+        cache.restore(key, &saved(&[Some(99.0), Some(99.0)]), &team, objective);
         let known = cache.known(&key).expect("there");
         assert_eq!(known.rates[0].map(|r| r.ns_per_iteration), Some(10.0));
     }
@@ -326,11 +269,11 @@ mod tests {
     #[test]
     fn a_loop_that_is_over_before_others_come_is_brief() {
         let team = Placement::placed(&[0, 1], 2);
-        let rules = Rules::default();
+        let objective = Objective::Time;
         let play = |spans: &[u64]| {
             let mut entry = Entry::default();
             for &span in spans {
-                entry.update(&one_sided(&team, span), &rules);
+                entry.update(&one_sided(&team, span), objective);
             }
             assert!(!entry.is_settled(), "nothing is known of node 1");
             entry.known.brief
@@ -342,7 +285,7 @@ mod tests {
         // And when it comes to be shared, it is no more.
         let mut entry = Entry::default();
         for _ in 0..20 {
-            entry.update(&one_sided(&team, 1_000), &rules);
+            entry.update(&one_sided(&team, 1_000), objective);
         }
         let tally = crate::record::Tally::new(2);
         for tid in 0..2 {
@@ -354,7 +297,7 @@ mod tests {
         let mut both = LoopRecord::new(kind, 10, &team, &tally);
         both.learning = Learning::Probed;
         both.span_ns = 1_000;
-        entry.update(&both, &rules);
+        entry.update(&both, objective);
         assert!(!entry.known.brief && entry.is_settled());
     }
 
@@ -363,7 +306,7 @@ mod tests {
     #[test]
     fn a_node_that_loses_time_slices_does_not_starve() {
         let team = Placement::placed(&[0, 1], 2);
-        let rules = Rules::default();
+        let objective = Objective::Time;
         for n in [60_u64, 12_000] {
             let mut entry = Entry::default();
             let (mut share, mut shares) = (0.5, Vec::new());
@@ -382,7 +325,7 @@ mod tests {
                     true => Learning::Settled,
                     false => Learning::Probed,
                 };
-                entry.update(&record, &rules);
+                entry.update(&record, objective);
                 if let [Some(a), Some(b)] = entry.known.rates[..] {
                     share = a.ns_per_iteration / (a.ns_per_iteration + b.ns_per_iteration);
                 }

@@ -3,8 +3,6 @@
 
 use super::state::{lock, Center, Hands};
 use super::{Irregular, Step};
-use crate::primitive::Ordering;
-use crate::ranges::Range;
 
 impl Irregular {
     /// Finds work for a thread whose node's share was empty, or after another thread has made a decision.
@@ -14,57 +12,25 @@ impl Irregular {
             return self.take_probing(c, tid, hands);
         }
         let node = self.team.node_of(tid);
-        let own = self.take_from(c, node, hands);
-        let range = own.or_else(|| match c.alone {
-            Some(chosen) if chosen == node => None,
-            // In chunks of the chosen node's sizes, which leave most of the work to that node.
-            Some(chosen) if !self.must_wait(c, chosen, hands) => self.take_from(c, chosen, hands),
-            Some(_) => None,
-            None if self.steal(node) => self.take_from(c, node, hands),
-            None => None,
-        });
-        if let Some(range) = range {
-            return self.run(tid, hands, range, false);
-        }
-        match c.alone {
-            Some(chosen) if chosen != node && self.must_wait(c, chosen, hands) => {
-                self.wait(chosen, hands)
+        loop {
+            // Until a thread of the only node is inside, others work, in chunks of that node's sizes: it might never
+            // come. One that is inside leaves nothing behind.
+            let from = match c.alone {
+                Some(only) if only == node || !self.arrived(only) => only,
+                Some(_) => return Step::Done,
+                None => node,
+            };
+            let mut share = lock(&self.nodes[from].share);
+            if let Some(range) = share.take(&mut hands.rest) {
+                hands.period = c.period;
+                drop(share);
+                return self.run(tid, hands, range, false);
             }
-            _ => Step::Done,
-        }
-    }
-
-    /// Sends a thread to sleep while the chosen node has work.
-    fn wait(&self, chosen: usize, hands: &mut Hands) -> Step {
-        // Read the ticket before the look at the share. A thread that takes the last of the share later gets
-        // the lock after this thread, sees the sleeper, and changes the ticket.
-        let ticket = self.news.load(Ordering::Acquire);
-        self.sleepers.fetch_add(1, Ordering::Relaxed);
-        if lock(&self.nodes[chosen].share).ranges.is_empty() {
-            self.sleepers.fetch_sub(1, Ordering::Relaxed);
-            return Step::Done;
-        }
-        hands.waiting = true;
-        Step::Wait(ticket)
-    }
-
-    /// Whether a thread of another node must wait while node `chosen` runs the loop alone. Once a thread of
-    /// the chosen node is in the loop, the others wait. Before that they work, as that thread might never
-    /// come; but where their work would move pages between nodes, they wait until the driver has lost
-    /// patience.
-    fn must_wait(&self, c: &Center, chosen: usize, hands: &Hands) -> bool {
-        !hands.impatient && (c.confined || self.nodes[chosen].arrived.load(Ordering::Acquire))
-    }
-
-    fn take_from(&self, c: &Center, node: usize, hands: &mut Hands) -> Option<Range> {
-        let mut share = lock(&self.nodes[node].share);
-        let range = share.take(&mut hands.rest)?;
-        hands.period = c.period;
-        if share.watched && share.ranges.is_empty() {
             drop(share);
-            self.tell();
+            if c.alone.is_some() || !self.steal(node) {
+                return Step::Done;
+            }
         }
-        Some(range)
     }
 
     /// Takes a chunk of the iterations that are not handed out: the thread's probe, once in each period, then

@@ -80,7 +80,7 @@ impl Irregular {
                 for stratum in &mut c.strata {
                     c.queue.append(stratum);
                 }
-                let decision = decide(&inputs, &self.settings.rules);
+                let decision = decide(&inputs, self.settings.objective);
                 self.carry_out(c, decision.into(), map);
             }
         }

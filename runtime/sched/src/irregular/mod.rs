@@ -8,32 +8,22 @@
 //! each node gets those for which it is best (`map`). An allotment that contains a jump is handed out piece
 //! by piece, in successive calls.
 //!
-//! # Three situations when a period begins
-//! In the paper all threads meet in a barrier. Here no thread waits that could work, because an iteration may
-//! take any time, and its thread may even leave the loop without coming back (cancellation):
-//! 1. *One node had all the work.* Threads of the other nodes are told to [`Step::Wait`]. A new period wakes
-//!    them, and they probe too.
-//! 2. *All nodes had work.* Chunks that were handed out stay with their threads; only the rest is gathered. A
+//! # When a period begins
+//! In the paper all threads meet in a barrier. Here no thread waits, because an iteration may take any time, and its
+//! thread may even leave the loop without coming back (cancellation):
+//! 1. *Nodes have work.* Chunks that were handed out stay with their threads; only the rest is gathered. A
 //!    thread that returns gets its probe chunk. A thread that has brought its measurement gets ordinary
 //!    chunks of the queue until the last measurement is in.
-//! 3. *One node has run out of work.* Its thread takes a bulk for the whole node from the far end of another
+//! 2. *One node has run out of work.* Its thread takes a bulk for the whole node from the far end of another
 //!    node's share: the node that would end last, at the nodes' measured speeds.
 //!
 //! A thread that has not come to the loop is not waited for: its node counts
-//! only from its first thread's arrival on.
-//!
-//! One exception: where one node runs the loop because of remote faults, threads of the other nodes wait even
-//! before the first thread of that node has come. A chunk that they ran would move pages there and back in
-//! every execution. The driver's patience bounds that wait.
-//!
-//! **Waiting** happens in situation 1 and in that exception, and is the driver's business: it sleeps until
-//! [`Irregular::changed`]. The driver may stop waiting at any time (the loop was cancelled). It *should*
-//! stop, by [`Irregular::lose_patience`], when nothing moves for long: an iteration may wait for something
-//! that the waiting thread would do after the loop.
+//! only from its first thread's arrival on. Where one node runs the loop alone (by the user's objective), threads of
+//! other nodes leave once a thread of that node is in the loop, and there is no further period.
 //!
 //! **No iteration is lost.** At any moment an iteration is in the queue, in a node's share, or handed to a
 //! thread. The center's lock is held to move iterations between queue and shares, and to tell a thread
-//! `Done`, which happens only after a look at queue and shares.
+//! `Done`, which happens only after a look at queue and shares, or if a thread of the only node is in the loop.
 //!
 //! **Locks** are taken in this order: a thread's own hands, the center, one share at a time. Most calls take
 //! only the hands and the own node's share, for some nanoseconds. Chunks are larger than HetProbe's to make
@@ -47,7 +37,7 @@ mod period;
 mod state;
 
 use crate::cache::Known;
-use crate::decide::{decide, Rules};
+use crate::decide::{decide, Objective};
 use crate::limits::SHORT_NS;
 use crate::placement::Placement;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, Ordering};
@@ -65,7 +55,7 @@ use std::sync::Arc;
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Run these iterations, and bring elapsed time and faults to the next call; with `probe`, bring hardware
+    /// Run these iterations, and bring the elapsed time to the next call; with `probe`, bring hardware
     /// counters too.
     Run {
         /// The iterations.
@@ -73,8 +63,6 @@ pub enum Step {
         /// The iterations are a probe.
         probe: bool,
     },
-    /// Sleep until [`Irregular::changed`] with this ticket, then call again.
-    Wait(u64),
     /// Leave the loop.
     Done,
 }
@@ -93,8 +81,8 @@ pub enum Trigger {
 pub struct Settings {
     /// Part of the iterations for the first probing, in `(0, 1]`; later probings take this part of the rest.
     pub probe: f64,
-    /// Thresholds and link for the decision.
-    pub rules: Rules,
+    /// What the division is to make least.
+    pub objective: Objective,
     /// Least work in a chunk, in nanoseconds.
     pub chunk_ns: f64,
     /// When to probe again.
@@ -107,7 +95,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             probe: DEFAULT_FRACTION,
-            rules: Rules::default(),
+            objective: Objective::Time,
             // A chunk costs two locks and a look at the clock, some 0.1 us.
             chunk_ns: SHORT_NS,
             trigger: Trigger::Change,
@@ -134,11 +122,6 @@ pub struct Irregular {
     completed: CachePadded<AtomicU64>,
     /// The number of done iterations at which a new period begins.
     jump_at: AtomicU64,
-    /// A counter that changes when waiting threads must look again.
-    news: CachePadded<AtomicU64>,
-    sleepers: AtomicU64,
-    /// Sleeping threads are to be woken.
-    ring: AtomicBool,
 }
 
 impl Irregular {
@@ -176,9 +159,6 @@ impl Irregular {
             })),
             completed: CachePadded::default(),
             jump_at: AtomicU64::new(NO_TRIGGER),
-            news: CachePadded::default(),
-            sleepers: AtomicU64::new(0),
-            ring: AtomicBool::new(false),
             team,
         };
         state.restart(n, known);
@@ -191,8 +171,6 @@ impl Irregular {
         self.n = n;
         self.known = known.filter(|k| k.rates.len() == self.nodes.len());
         self.tally.reset();
-        self.sleepers.store(0, Ordering::Relaxed);
-        self.ring.store(false, Ordering::Relaxed);
         self.jump_at.store(NO_TRIGGER, Ordering::Relaxed);
         for node in &*self.nodes {
             node.arrived.store(false, Ordering::Relaxed);
@@ -220,7 +198,6 @@ impl Irregular {
         c.map = None;
         c.learning = Learning::Undecided;
         c.wasted = 0;
-        c.confined = false;
         let plan = self.known.as_ref().and_then(|k| k.plan.clone());
         if let Some(plan) = plan {
             c.learning = Learning::Settled;
@@ -234,7 +211,7 @@ impl Irregular {
         } else if self.team.inhabited() <= 1 {
             c.learning = Learning::None;
             let inputs = self.inputs(c);
-            self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
+            self.carry_out(c, decide(&inputs, self.settings.objective).into(), None);
         } else {
             self.begin_probing(c, probe::chunk(n, self.team.threads(), self.settings.probe));
         }
@@ -257,10 +234,6 @@ impl Irregular {
     #[inline]
     pub fn next(&self, tid: usize, measured: Option<Measurement>) -> Step {
         let mut hands = lock(&self.hands[tid]);
-        if hands.waiting {
-            hands.waiting = false;
-            self.sleepers.fetch_sub(1, Ordering::Relaxed);
-        }
         if let Some(m) = measured {
             hands.sum.merge(&m);
             if hands.probing {
@@ -279,36 +252,8 @@ impl Irregular {
         self.take(tid, &mut hands)
     }
 
-    /// Must a thread that was told [`Step::Wait`] with this ticket call again?
-    #[inline]
-    #[must_use]
-    pub fn changed(&self, ticket: u64) -> bool {
-        self.news.load(Ordering::Acquire) != ticket
-    }
-
-    /// Must the caller wake the waiting threads? True once for each reason. Ask after each call of
-    /// [`first`](Self::first) and [`next`](Self::next).
-    #[inline]
-    #[must_use]
-    pub fn must_wake(&self) -> bool {
-        self.ring.load(Ordering::Relaxed) && self.ring.swap(false, Ordering::AcqRel)
-    }
-
-    /// The driver calls this before the next call of thread `tid`, when that thread has waited for long while
-    /// [`handed_out`](Self::handed_out) did not grow: from now on the thread takes any work it can get,
-    /// whatever was decided.
-    pub fn lose_patience(&self, tid: usize) {
-        lock(&self.hands[tid]).impatient = true;
-    }
-
-    /// Iterations handed out so far.
-    #[must_use]
-    pub fn handed_out(&self) -> u64 {
-        (0..self.team.threads()).fold(0u64, |sum, t| sum.wrapping_add(self.tally.iterations(t)))
-    }
-
     /// Thread `tid` got [`Step::Done`], `elapsed_ns` nanoseconds after its
-    /// call of [`first`](Self::first), without the time it waited.
+    /// call of [`first`](Self::first).
     pub fn finish(&self, tid: usize, elapsed_ns: u64) {
         self.tally.leave(tid, elapsed_ns);
     }
@@ -363,11 +308,7 @@ impl Irregular {
                 None => match share.take(&mut hands.rest) {
                     Some(range) => {
                         hands.period = period;
-                        let news = share.watched && share.ranges.is_empty();
                         drop(share);
-                        if news {
-                            self.tell();
-                        }
                         return self.run(tid, hands, range, false);
                     }
                     None => None,
@@ -387,14 +328,5 @@ impl Irregular {
         hands.piece = range.start;
         self.tally.add(tid, range.len());
         Step::Run { range, probe }
-    }
-
-    /// Tells waiting threads to look again.
-    #[cold]
-    fn tell(&self) {
-        self.news.fetch_add(1, Ordering::Release);
-        if self.sleepers.load(Ordering::Relaxed) > 0 {
-            self.ring.store(true, Ordering::Release);
-        }
     }
 }

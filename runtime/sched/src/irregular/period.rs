@@ -32,8 +32,13 @@ impl Irregular {
     pub(super) fn expected(&self, c: &Center, i: usize) -> bool {
         match c.decision {
             None => self.team.nodes()[i].threads > 0,
-            Some(_) => self.nodes[i].arrived.load(Ordering::Acquire),
+            Some(_) => self.arrived(i),
         }
+    }
+
+    /// Is or was a thread of the node in the loop?
+    pub(super) fn arrived(&self, node: usize) -> bool {
+        self.nodes[node].arrived.load(Ordering::Acquire)
     }
 
     /// The nodes' inputs for a decision. For the first decision: fresh measurements, blended with earlier
@@ -69,7 +74,6 @@ impl Irregular {
                 0
             },
             rate,
-            alone_ns: self.known.as_ref().and_then(|k| k.alone_ns[i]),
             power: self.team.power(i),
         }
     }
@@ -77,7 +81,7 @@ impl Irregular {
     /// Begins a new period, if `period` is still the running one and dividing is worth it.
     #[cold]
     pub(super) fn begin_period(&self, c: &mut Center, cause: Cause, period: u64) {
-        if c.probing || c.period != period {
+        if c.probing || c.period != period || c.alone.is_some() {
             return;
         }
         let left = (0..self.nodes.len())
@@ -141,7 +145,6 @@ impl Irregular {
         // long to come back, the others must get on.
         let even = left / (self.team.threads().max(1) as u64 * CHUNKS_PER_THREAD);
         c.meanwhile = (c.chunk / 4).max(even).max(1);
-        self.tell();
     }
 
     /// How many samples long enough to be trusted fit a probe of `chunk` iterations, as far as rates are
@@ -257,16 +260,13 @@ impl Irregular {
         c.period += 1;
         c.probing = false;
         c.alone = match decision.choice {
-            // The other nodes have not come yet. When they do, they help; unless faults had made this node
-            // the only one before.
+            // The other nodes have not come yet. When they do, they help.
             Choice::OneNode {
                 why: Reason::OnlyNode,
-                node,
-            } if self.team.inhabited() > 1 => c.alone.filter(|&a| c.confined && a == node),
+                ..
+            } if self.team.inhabited() > 1 => None,
             _ => decision.one_node(),
         };
-        let alone = decision.is_confined() || (c.confined && c.alone.is_some());
-        c.confined = alone && c.alone.is_some();
         let finest = left / (threads * FINEST);
         for (i, ranges) in parts.into_iter().enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
@@ -297,19 +297,17 @@ impl Irregular {
                 self.team.nodes()[i].threads,
                 &self.settings.sensitivity,
             );
-            share.watched = c.alone == Some(i);
             share.strikes = 0;
             share.patience = patience;
         }
         if let Some(jump) = jump {
             self.completed.store(0, Ordering::Relaxed);
             let at = ((left as f64 * jump) as u64).clamp(1, NO_TRIGGER - 1);
-            let more = self.team.inhabited() > 1 && c.periods < MOST_PERIODS;
+            let more = self.team.inhabited() > 1 && c.alone.is_none() && c.periods < MOST_PERIODS;
             self.jump_at
                 .store(if more { at } else { NO_TRIGGER }, Ordering::Relaxed);
         }
         c.decision = Some(decision);
-        self.tell();
     }
 
     /// Brings the node a bulk from the far end of another node's share: of the node that would end last, so

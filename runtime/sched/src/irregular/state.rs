@@ -34,8 +34,6 @@ pub(super) struct Share {
     pub(super) least: u64,
     pub(super) most: u64,
     pub(super) watch: NodeWatch,
-    /// Other nodes' threads may sleep until this share is empty.
-    pub(super) watched: bool,
     /// Windows in a row that showed a change. `patience` says how many are needed.
     pub(super) strikes: u32,
     pub(super) patience: u32,
@@ -88,9 +86,6 @@ pub(super) struct Hands {
     pub(super) period: u64,
     /// The last period in which the thread probed.
     pub(super) probed: u64,
-    pub(super) waiting: bool,
-    /// The driver has lost patience with this thread's wait.
-    pub(super) impatient: bool,
 }
 
 /// State that only rare calls touch.
@@ -116,9 +111,8 @@ pub(super) struct Center {
     pub(super) outstanding: u32,
     pub(super) chunk: u64,
     pub(super) meanwhile: u64,
+    /// One node runs the loop.
     pub(super) alone: Option<usize>,
-    /// One node runs the loop because of remote faults.
-    pub(super) confined: bool,
     pub(super) decision: Option<Arc<Decision>>,
     pub(super) learning: Learning,
     /// Periods in a row that changed nothing.

@@ -1,7 +1,8 @@
 //! Chance, for tests that try every order of steps, and what it may bring.
 
 use hetmp_sched::cache::Known;
-use hetmp_sched::decide::{decide, NodeInput, Rules};
+use hetmp_sched::decide::{decide, NodeInput, Objective};
+use hetmp_sched::energy::Power;
 use hetmp_sched::placement::Placement;
 use hetmp_sched::probe::NodeRate;
 use std::sync::Arc;
@@ -21,7 +22,11 @@ impl Chance {
 }
 
 /// What an earlier execution may have left: averages, and often a plan.
-pub(crate) fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
+pub(crate) fn known(
+    team: &Placement,
+    objective: Objective,
+    chance: &mut Chance,
+) -> Option<Arc<Known>> {
     let inputs: Vec<NodeInput> = team
         .nodes()
         .iter()
@@ -29,19 +34,19 @@ pub(crate) fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Opt
             threads: s.threads,
             rate: (chance.below(8) > 0).then(|| NodeRate {
                 ns_per_iteration: 1.0 + chance.below(1000) as f64,
-                faults: (chance.below(2) == 0).then(|| chance.below(100) as f64 / 1e4),
                 instructions: (chance.below(2) == 0).then_some(50.0),
                 cache_misses: (chance.below(2) == 0).then(|| chance.below(9) as f64 / 30.0),
             }),
-            alone_ns: (chance.below(2) == 0).then(|| 1.0 + chance.below(100) as f64),
-            ..NodeInput::default()
+            power: (chance.below(8) > 0).then(|| Power {
+                idle_watts: chance.below(9) as f64,
+                core_watts: chance.below(30) as f64,
+            }),
         })
         .collect();
     (chance.below(3) > 0).then(|| {
         Arc::new(Known {
             rates: inputs.iter().map(|i| i.rate).collect(),
-            alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
-            plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
+            plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, objective))),
             map: None,
             fixed: false,
             brief: false,

@@ -1,10 +1,9 @@
-//! Every iteration is executed exactly once under any interleaving, and no thread waits for a thread that has
-//! not come.
+//! Every iteration is executed exactly once under any interleaving.
 //!
 //! The driver plays all threads of a team on one real thread. A seed decides which of them calls next.
 
 use crate::chance::{known, Chance};
-use hetmp_sched::decide::{Link, Rules};
+use hetmp_sched::decide::Objective;
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::probe::{Counters, Measurement};
@@ -17,20 +16,18 @@ use std::sync::Arc;
 enum At {
     Outside(u64),
     Running(Range),
-    Waiting(u64),
     Left,
-}
-
-/// The events of a loop that was played.
-struct Played {
-    ranges: Vec<Range>,
-    /// Number of waits that ended because there was news.
-    woken: u32,
 }
 
 /// Plays a whole loop. Threads in `never` stay away, the others arrive after a random number of steps.
 /// Threads in `vanish` do not come back from one of their chunks, as after a cancellation.
-fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut Chance) -> Played {
+fn play(
+    state: &Irregular,
+    threads: usize,
+    never: u64,
+    vanish: u64,
+    chance: &mut Chance,
+) -> Vec<Range> {
     let horizon = [1, 8, 60, 400][chance.below(4) as usize];
     let mut at: Vec<At> = (0..threads)
         .map(|t| match never >> (t % 64) & 1 {
@@ -38,11 +35,7 @@ fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut
             _ => At::Outside(chance.below(horizon)),
         })
         .collect();
-    let mut out = Played {
-        ranges: Vec::new(),
-        woken: 0,
-    };
-    let mut gone = false;
+    let mut out = Vec::new();
     let mut step = 0;
     while at.iter().any(|a| *a != At::Left) {
         step += 1;
@@ -52,39 +45,14 @@ fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut
             At::Left => continue,
             At::Outside(when) if when > step => continue,
             At::Outside(_) => state.first(t),
-            At::Waiting(ticket) if state.changed(ticket) => {
-                out.woken += 1;
-                state.next(t, None)
-            }
-            At::Waiting(_) => {
-                // A thread may wait only for a thread that runs or is about to run...
-                let busy = at.iter().any(|a| match a {
-                    At::Running(_) => true,
-                    At::Waiting(ticket) => state.changed(*ticket),
-                    _ => false,
-                });
-                // ...or, as long as the driver is patient, for a thread that faults have chosen.
-                let confined = state.record().is_confined();
-                assert!(
-                    busy || gone || confined,
-                    "threads wait for one that is not there"
-                );
-                if chance.below(1000) > 0 && busy {
-                    continue;
-                }
-                state.lose_patience(t);
-                state.next(t, None)
-            }
             At::Running(_) if vanish >> (t % 64) & 1 == 1 && chance.below(20) == 0 => {
                 at[t] = At::Left;
-                gone = true;
                 continue;
             }
             At::Running(r) => {
                 let m = Measurement {
                     elapsed_ns: chance.below(100_000),
                     iterations: r.len(),
-                    faults: (chance.below(3) == 0).then(|| chance.below(9)),
                     counters: (chance.below(2) == 0).then(|| Counters {
                         instructions: 1 + chance.below(1000),
                         cache_misses: chance.below(20),
@@ -93,18 +61,16 @@ fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut
                 state.next(t, (chance.below(50) > 0).then_some(m))
             }
         };
-        let _ = state.must_wake();
         at[t] = match answer {
             Step::Done => At::Left,
-            Step::Wait(ticket) => At::Waiting(ticket),
             Step::Run { range, .. } => {
                 assert!(!range.is_empty());
-                out.ranges.push(range);
+                out.push(range);
                 At::Running(range)
             }
         };
     }
-    out.ranges.sort_by_key(|r| r.start);
+    out.sort_by_key(|r| r.start);
     out
 }
 
@@ -144,15 +110,7 @@ fn team() -> impl Strategy<Value = Arc<Placement>> {
 fn settings(chance: &mut Chance) -> Settings {
     Settings {
         probe: [0.001, 0.1, 0.5, 1.0][chance.below(4) as usize],
-        rules: Rules {
-            link: (chance.below(2) == 0).then(|| Link {
-                fault_period_us: chance.below(200) as f64,
-                fault_us: (chance.below(2) == 0).then(|| chance.below(50) as f64),
-                region_us: (chance.below(2) == 0).then(|| chance.below(3000) as f64),
-            }),
-            origin: chance.below(9) as usize,
-            ..Rules::default()
-        },
+        objective: Objective::ALL[chance.below(3) as usize],
         chunk_ns: [0.0, 0.0, 10_000.0][chance.below(3) as usize],
         trigger: match chance.below(4) {
             0 => Trigger::Change,
@@ -180,28 +138,26 @@ proptest! {
             _ => never & !(1 << chance.below(threads.min(64) as u64)),
         };
         let settings = settings(&mut chance);
-        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, settings.objective, &mut chance));
         for n in [n, n / 3, n / 7] {
-            state.restart(n, known(&team, &settings.rules, &mut chance));
-            check_tiles(&play(&state, threads, never, 0, &mut chance).ranges, n);
+            state.restart(n, known(&team, settings.objective, &mut chance));
+            check_tiles(&play(&state, threads, never, 0, &mut chance), n);
             let record = state.record();
             prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
             prop_assert!(!record.reason().is_empty());
-            prop_assert_eq!(state.handed_out(), n);
         }
     }
 
-    /// A cancelled loop. No thread waits for threads that never come back, except those whose wait the driver
-    /// ends. No iteration is executed twice, and the state can be used for the next loop.
+    /// A cancelled loop. No iteration is executed twice, and the state can be used for the next loop.
     #[test]
     fn threads_that_vanish(n in iterations(), team in team(), vanish: u64, seed: u64) {
         let mut chance = Chance(seed);
         let threads = team.threads();
         let settings = settings(&mut chance);
-        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, settings.objective, &mut chance));
         let played = play(&state, threads, 0, vanish, &mut chance);
-        prop_assert!(played.ranges.windows(2).all(|w| w[0].end <= w[1].start));
-        state.restart(n / 2, known(&team, &settings.rules, &mut chance));
-        check_tiles(&play(&state, threads, 0, 0, &mut chance).ranges, n / 2);
+        prop_assert!(played.windows(2).all(|w| w[0].end <= w[1].start));
+        state.restart(n / 2, known(&team, settings.objective, &mut chance));
+        check_tiles(&play(&state, threads, 0, 0, &mut chance), n / 2);
     }
 }

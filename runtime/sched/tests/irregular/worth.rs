@@ -1,7 +1,8 @@
 //! What probing again during a loop is worth, on modelled machines.
 
 use hetmp_sched::cache::{Key, Known, ProbeCache};
-use hetmp_sched::decide::{decide, NodeInput, Rules};
+use hetmp_sched::decide::{decide, NodeInput, Objective};
+use hetmp_sched::energy::Power;
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::probe::{Counters, Measurement, NodeRate};
@@ -13,16 +14,11 @@ use std::sync::Arc;
 const CALL_NS: u64 = 100;
 const N: u64 = 200_000;
 
-/// The faults of iteration `i` on a node. Arguments: the node, `i`, and whether several nodes work.
-type Faults = Box<dyn Fn(usize, u64, bool) -> f64>;
-
 /// A machine and a loop on it.
 struct Model {
     team: Arc<Placement>,
     /// Nanoseconds that iteration `i` takes on a core of a node.
     cost: Box<dyn Fn(usize, u64) -> f64>,
-    /// Remote faults of iteration `i` on a node, while `several` nodes work or only one.
-    faults: Option<Faults>,
     late_ns: Vec<u64>,
     /// A node that becomes slower: its number, the time in nanoseconds, and the factor.
     slower: Option<(usize, u64, f64)>,
@@ -33,7 +29,6 @@ struct Run {
     renewals: u32,
     /// Iterations that each node executed.
     done: Vec<u64>,
-    waits: u32,
 }
 
 impl Model {
@@ -47,7 +42,6 @@ impl Model {
             late_ns: vec![0; team.threads()],
             team,
             cost: Box::new(cost),
-            faults: None,
             slower: None,
         }
     }
@@ -57,51 +51,33 @@ impl Model {
         let threads = self.team.threads();
         let mut clock = self.late_ns.clone();
         let mut doing: Vec<Option<Step>> = vec![None; threads];
-        let mut waits = 0;
         let mut done = vec![0; self.team.nodes().len()];
         let mut took = vec![0; threads];
         loop {
             let now = |t: &usize| clock[*t];
             let Some(t) = (0..threads)
-                .filter(|&t| match doing[t] {
-                    Some(Step::Done) => false,
-                    Some(Step::Wait(ticket)) => h.changed(ticket),
-                    _ => true,
-                })
+                .filter(|&t| doing[t] != Some(Step::Done))
                 .min_by_key(now)
             else {
-                assert!(doing.iter().all(|d| *d == Some(Step::Done)), "stuck");
                 return Run {
                     ns: clock.into_iter().max().unwrap_or(0),
                     renewals: h.renewals(),
                     done,
-                    waits,
                 };
             };
             let answer = match doing[t] {
                 None => h.first(t),
-                Some(Step::Run { range, probe }) => {
-                    let several = (0..threads)
-                        .filter(|&o| matches!(doing[o], Some(Step::Run { .. })))
-                        .any(|o| self.team.node_of(o) != self.team.node_of(t));
-                    let node = self.team.node_of(t);
-                    h.next(
-                        t,
-                        Some(Measurement {
-                            elapsed_ns: took[t],
-                            iterations: range.len(),
-                            faults: self.faults.as_ref().map(|f| {
-                                (range.start..range.end)
-                                    .map(|i| f(node, i, several))
-                                    .sum::<f64>() as u64
-                            }),
-                            counters: probe.then_some(Counters {
-                                instructions: 1000,
-                                cache_misses: 1,
-                            }),
+                Some(Step::Run { range, probe }) => h.next(
+                    t,
+                    Some(Measurement {
+                        elapsed_ns: took[t],
+                        iterations: range.len(),
+                        counters: probe.then_some(Counters {
+                            instructions: 1000,
+                            cache_misses: 1,
                         }),
-                    )
-                }
+                    }),
+                ),
                 Some(_) => h.next(t, None),
             };
             clock[t] += CALL_NS;
@@ -111,15 +87,7 @@ impl Model {
                     took[t] = self.time(t, range, clock[t]);
                     clock[t] += took[t];
                 }
-                Step::Wait(_) => waits += 1,
                 Step::Done => h.finish(t, clock[t] - self.late_ns[t]),
-            }
-            // Threads that sleep wake at this time.
-            let now = clock[t];
-            for o in 0..threads {
-                if matches!(doing[o], Some(Step::Wait(ticket)) if h.changed(ticket)) && o != t {
-                    clock[o] = clock[o].max(now - CALL_NS);
-                }
             }
             doing[t] = Some(answer);
         }
@@ -238,7 +206,7 @@ fn the_next_execution_knows_the_kinds() {
             assert_eq!(record.learning, Learning::Settled);
             assert_eq!(run.renewals, 0);
         }
-        cache.update(key, &record, &settings.rules);
+        cache.update(key, &record, settings.objective);
         times.push(run.ns);
     }
     // Two cores of node 0 run 100000 iterations of kind 0. Node 1 runs kind 1 in 100 ns each, and node 0
@@ -264,76 +232,42 @@ fn a_dry_node_helps() {
     assert!((run.ns as f64) < ideal * 1.03, "{} {ideal}", run.ns);
 }
 
-/// Faults that cost too much: the loop stays on one node.
-#[test]
-fn a_loop_that_does_not_pay_stays() {
-    let mut model = Model::new(&[2, 2], |_, _| 1000.0);
-    model.faults = Some(Box::new(|_, _, _| 0.05));
-    let h = Irregular::new(N, Arc::clone(&model.team), by(Trigger::Change), None);
-    let run = model.run(&h);
-    let record = h.record();
-    let decision = record.decision.unwrap();
-    assert_eq!(decision.one_node(), Some(0), "{decision}");
-    assert_eq!(record.learning, Learning::Probed);
-    assert_eq!(run.renewals, 0);
-    assert!(run.done[1] < N / 15, "{:?}", run.done);
-}
-
-/// Faults choose node 1 for the loop, but its threads are late. The other threads wait for them, but not for
-/// ever.
+/// The objective chooses node 1 for the loop, but its thread is late: the other thread works until it comes, and then
+/// leaves.
 #[test]
 fn the_chosen_node_is_late() {
     let team = Arc::new(Placement::placed(&[0, 1], 2));
-    let inputs = [20.0, 10.0].map(|ns_per_iteration| NodeInput {
+    let inputs = [20.0, 10.0].map(|ns| NodeInput {
         threads: 1,
-        rate: Some(NodeRate {
-            ns_per_iteration,
-            faults: Some(1.0),
-            instructions: Some(1000.0),
-            cache_misses: Some(0.0),
+        rate: Some(NodeRate::of(ns)),
+        power: Some(Power {
+            idle_watts: 0.0,
+            core_watts: 1.0,
         }),
-        ..NodeInput::default()
     });
-    let plan = decide(&inputs, &Rules::default());
+    let plan = decide(&inputs, Objective::Energy);
     assert!(matches!(plan.one_node(), Some(1)), "{plan}");
     let known = Known {
         rates: inputs.iter().map(|i| i.rate).collect(),
-        alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(plan)),
-        map: None,
-        fixed: false,
-        brief: false,
+        ..Known::default()
     };
     let run = |s| matches!(s, Step::Run { .. });
-    let new = || {
+    for (first, comes) in [(1, true), (0, true), (0, false)] {
         let known = Some(Arc::new(known.clone()));
-        Irregular::new(1_000_000, Arc::clone(&team), Settings::default(), known)
-    };
-    // They come in time: not one chunk moves pages to node 0.
-    let h = new();
-    let Step::Wait(ticket) = h.first(0) else {
-        panic!("node 1 is to do it")
-    };
-    assert!(!h.changed(ticket));
-    assert!(run(h.first(1)));
-    while run(h.next(1, None)) {}
-    assert!(h.changed(ticket) && h.must_wake() && !h.must_wake());
-    assert_eq!(h.next(0, None), Step::Done);
-    assert_eq!(h.handed_out(), 1_000_000);
-    assert_eq!(h.record().nodes[0].iterations, 0);
-    // They do not come in time: the threads that have waited long enough do the work, and all of it if no
-    // other thread ever comes.
-    for comes in [true, false] {
-        let h = new();
-        assert!(matches!(h.first(0), Step::Wait(_)));
-        h.lose_patience(0);
-        assert!(run(h.next(0, None)));
+        let h = Irregular::new(N, Arc::clone(&team), Settings::default(), known);
+        assert!(run(h.first(first)));
         if comes {
-            assert!(run(h.first(1)));
-            while run(h.next(1, None)) {}
+            assert_eq!(run(h.first(1 - first)), first == 0);
         }
-        while run(h.next(0, None)) {}
-        assert_eq!(h.handed_out(), 1_000_000);
+        if first == 0 {
+            assert_eq!(run(h.next(0, None)), !comes);
+        }
+        let last = if comes { 1 } else { 0 };
+        while run(h.next(last, None)) {}
+        let done: Vec<u64> = h.record().nodes.iter().map(|n| n.iterations).collect();
+        assert_eq!(done[0] + done[1], N);
+        assert_eq!((done[0] == 0, done[1] == 0), (first == 1, !comes));
     }
 }
 
@@ -345,22 +279,14 @@ fn late_nodes_help() {
     model.late_ns = vec![0, 0, late];
     let plan = |_| NodeInput {
         threads: 1,
-        rate: Some(NodeRate {
-            ns_per_iteration: 100.0,
-            faults: None,
-            instructions: None,
-            cache_misses: None,
-        }),
+        rate: Some(NodeRate::of(100.0)),
         ..NodeInput::default()
     };
     let inputs = [0, 1, 2].map(plan);
     let known = Known {
         rates: inputs.iter().map(|i| i.rate).collect(),
-        alone_ns: vec![None; 3].into(),
-        plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
-        map: None,
-        fixed: false,
-        brief: false,
+        plan: Some(Arc::new(decide(&inputs, Objective::Time))),
+        ..Known::default()
     };
     for trigger in [Trigger::Jump(0.05), Trigger::Change] {
         let h = Irregular::new(
@@ -370,64 +296,13 @@ fn late_nodes_help() {
             Some(Arc::new(known.clone())),
         );
         let run = model.run(&h);
-        assert_eq!(run.waits, 0);
         // Two threads work until the third one comes (`late`), then three work.
         let ideal = late as f64 + (N as f64 * 100.0 - 2.0 * late as f64) / 3.0;
         assert!((run.ns as f64) < ideal * 1.08, "{} {ideal}", run.ns);
     }
 }
 
-/// A thread that has waited long enough helps: the chosen node's thread may itself wait for something that
-/// this thread does after the loop.
-#[test]
-fn patience_ends() {
-    let mut model = Model::new(&[1, 1], |_, _| 1000.0);
-    model.faults = Some(Box::new(|_, _, _| 0.05));
-    let h = Irregular::new(N, Arc::clone(&model.team), Settings::default(), None);
-    let measure = |s: Step| match s {
-        Step::Run { range, .. } => Some(Measurement {
-            elapsed_ns: 1000 * range.len(),
-            iterations: range.len(),
-            faults: Some(range.len()),
-            counters: None,
-        }),
-        _ => None,
-    };
-    let probes = |tid| {
-        let mut step = h.first(tid);
-        while matches!(step, Step::Run { probe: true, .. }) {
-            step = h.next(tid, measure(step));
-        }
-        step
-    };
-    let _stuck = probes(0);
-    let mut step = probes(1);
-    let decided = h.record().decision.unwrap();
-    assert!(
-        matches!(
-            decided.choice,
-            hetmp_sched::decide::Choice::OneNode {
-                node: 0,
-                why: hetmp_sched::ways::Reason::Untried
-            }
-        ),
-        "{decided}"
-    );
-    assert!(matches!(step, Step::Wait(_)));
-    h.lose_patience(1);
-    let mut calls = 0;
-    while step != Step::Done {
-        step = h.next(1, measure(step));
-        calls += 1;
-    }
-    assert!(calls < 5000, "{calls}");
-    assert!(
-        h.handed_out() == N,
-        "all but thread 0's chunk was run by thread 1"
-    );
-}
-
-/// The three situations and any number of changes, with the user's percentage (`Trigger::Jump`).
+/// Any number of changes, with the user's percentage (`Trigger::Jump`).
 #[test]
 fn jumps_accumulate() {
     let model = Model::new(&[1, 2, 1], |node, i| {

@@ -1,5 +1,5 @@
-//! Drives an execution of a loop on the threads of this process: reads the clock around measured chunks, and
-//! waits. [`super::schedule`] says what a thread does next.
+//! Drives an execution of a loop on the threads of this process: reads the clock around measured chunks.
+//! [`super::schedule`] says what a thread does next.
 
 use super::parts::Parts;
 use super::schedule::{Chosen, Step};
@@ -14,53 +14,19 @@ use hetmp_core::float;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
 use hetmp_sched::blocks::Blocks;
-use hetmp_sched::limits::{LOOK_MS, STILL_MS};
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
 
 impl Parts {
-    /// The next range of the thread in `seat`, after any waiting. `None`: the thread is done, or the loop is
-    /// `gone` (cancelled).
-    fn next(&self, seat: usize, gone: &dyn Fn() -> bool) -> Option<Range> {
+    /// The next range of the thread in `seat`; `None`: the thread is done.
+    fn next(&self, seat: usize) -> Option<Range> {
         let slot = &*self.slots[seat];
-        let node = self.schedule.team.node_of(seat);
-        let mut step = self.schedule.step(seat, slot.measured(node));
-        let mut idle = 0;
-        loop {
-            if self.schedule.must_wake() {
-                self.bell.nudge();
+        match self.schedule.step(seat, slot.measured()) {
+            Step::Run(range, measure) => {
+                slot.begin(range, measure);
+                Some(range)
             }
-            match step {
-                Step::Run(range, measure) => {
-                    slot.begin(range, measure);
-                    return Some(range);
-                }
-                Step::End => return None,
-                Step::Wait(ticket) => {
-                    let start = monotonic_ns();
-                    let done = self.schedule.handed_out();
-                    let mut over = false;
-                    // A cancellation wakes nobody.
-                    let news = self.bell.wait_nudged(LOOK_MS * 1_000_000, &mut || {
-                        over = gone();
-                        over || self.schedule.changed(ticket)
-                    });
-                    let waited = slot.waited.load(Ordering::Relaxed) + monotonic_ns() - start;
-                    slot.waited.store(waited, Ordering::Relaxed);
-                    if over {
-                        return None;
-                    }
-                    let moved = news || self.schedule.handed_out() != done;
-                    idle = if moved { 0 } else { idle + 1 };
-                    if idle * LOOK_MS >= STILL_MS {
-                        self.schedule.lose_patience(seat);
-                        idle = 0;
-                    } else if !news {
-                        continue;
-                    }
-                }
-            }
-            step = self.schedule.step(seat, None);
+            Step::End => None,
         }
     }
 
@@ -81,8 +47,7 @@ impl Parts {
         let slot = &*self.slots[seat];
         let now = monotonic_ns();
         slot.ended.store(now, Ordering::Relaxed);
-        let elapsed = (now - slot.started.load(Ordering::Relaxed))
-            .saturating_sub(slot.waited.load(Ordering::Relaxed));
+        let elapsed = now - slot.started.load(Ordering::Relaxed);
         if !self.schedule.leave(seat, elapsed) {
             return Next::Done;
         }
@@ -148,7 +113,7 @@ impl Execution {
 }
 
 impl NodeSchedule for Execution {
-    fn next(&self, seat: Seat, gone: &dyn Fn() -> bool) -> Next {
+    fn next(&self, seat: Seat) -> Next {
         let seat = seat.index();
         if self.0.schedule.has_left(seat) {
             return Next::Done;
@@ -158,7 +123,7 @@ impl NodeSchedule for Execution {
             started.store(monotonic_ns(), Ordering::Relaxed);
         }
         let (range, answer) = float::apart(|| {
-            let range = self.0.next(seat, gone);
+            let range = self.0.next(seat);
             let range = range.map(|blocks| self.0.blocks.iterations(blocks));
             let answer = match range {
                 Some(range) => Next::Range(range),

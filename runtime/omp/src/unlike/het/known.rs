@@ -12,7 +12,7 @@ use crate::unlike::nodes;
 use hetmp_core::whole::{Held, Mutex};
 use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
-use hetmp_sched::decide::Rules;
+use hetmp_sched::decide::Objective;
 use hetmp_sched::placement::Placement;
 use hetmp_sched::record::LoopRecord;
 use hetmp_sched::schedule::SchedKind;
@@ -140,7 +140,7 @@ pub(super) fn learn(parts: &Parts) {
     let mut guard = lock();
     let all = &mut *guard;
     if learns {
-        let changed = all.cache.update(schedule.key, &record, &source::rules());
+        let changed = all.cache.update(schedule.key, &record, source::objective());
         if changed {
             settled::forget(schedule.key.region as usize, schedule.key.magnitude);
         }
@@ -179,16 +179,16 @@ pub(crate) fn known_pieces(
 }
 
 /// Learns from an execution of a region whose iterations are its virtual threads. `record` makes the
-/// execution's record by the rules in effect.
-pub(crate) fn learn_pieces(key: Key, record: impl FnOnce(&Rules) -> LoopRecord) {
-    let rules = source::rules();
-    let record = record(&rules);
+/// execution's record by the objective in effect.
+pub(crate) fn learn_pieces(key: Key, record: impl FnOnce(Objective) -> LoopRecord) {
+    let objective = source::objective();
+    let record = record(objective);
     if report::wanted() {
         report::prepare(key.region);
     }
     let mut guard = lock();
     let all = &mut *guard;
-    all.cache.update(key, &record, &rules);
+    all.cache.update(key, &record, objective);
     if !report::wanted() {
         return;
     }

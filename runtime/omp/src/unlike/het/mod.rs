@@ -6,10 +6,10 @@
 //!   doacross) never come here. In `monotonic` loops every thread's iterations ascend, and so they do in
 //!   loops that gcc compiled, unless the user or the program says `nonmonotonic`.
 //! * `schedule` is one execution of one loop, as a sequence of steps. `execution` drives it: reads the clock
-//!   around probes, hands the measurements in, and waits. `parts` is the memory of both.
+//!   around probes, and hands the measurements in. `parts` is the memory of both.
 //! * `settled` is the shortcut for short loops whose plan is known.
 //! * `known` has what is known about the program's loops: the probe cache, under a lock.
-//! * `source` has the other inputs of decisions: counters, faults, thresholds, watts.
+//! * `source` has the objective of decisions, the nodes' watts, and the counters that a report shows.
 //! * `profile` keeps learned values from one run of the program to the next.
 //! * `report` tells the user: lines for `HETMP_VERBOSE`, the file of `HETMP_REPORT`.
 //!

@@ -4,7 +4,6 @@ use super::schedule::{Chosen, Measure, Schedule};
 use super::source;
 use core::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
-use hetmp_core::park::Flag;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::{Key, Known};
@@ -27,8 +26,6 @@ pub(super) struct Slot {
     probing: AtomicU64,
     /// 1 if counters were read when the chunk began, else 0.
     counted: AtomicU64,
-    /// Nanoseconds that the thread has slept.
-    pub(super) waited: AtomicU64,
     /// The counters when the chunk began.
     counters: source::Started,
 }
@@ -40,14 +37,13 @@ impl Slot {
             &self.ended,
             &self.probe_started,
             &self.probing,
-            &self.waited,
         ] {
             a.store(0, Ordering::Relaxed);
         }
     }
 
     /// The measurement of the chunk that the thread has just run, if that was a measured one.
-    pub(super) fn measured(&self, node: usize) -> Option<Measurement> {
+    pub(super) fn measured(&self) -> Option<Measurement> {
         let iterations = self.probing.load(Ordering::Relaxed);
         if iterations == 0 {
             return None;
@@ -61,7 +57,7 @@ impl Slot {
                 ..Measurement::default()
             });
         }
-        Some(self.counters.measured(node, iterations, elapsed_ns))
+        Some(self.counters.measured(iterations, elapsed_ns))
     }
 
     /// Begins a chunk; `measure` says what is measured of it.
@@ -91,8 +87,6 @@ pub(super) struct Parts {
     /// What the schedule takes for iterations.
     pub(super) blocks: Blocks,
     pub(super) slots: Box<[CachePadded<Slot>]>,
-    /// Threads that the schedule tells to wait sleep on this flag.
-    pub(super) bell: CachePadded<Flag>,
 }
 
 impl Parts {
@@ -110,7 +104,6 @@ impl Parts {
             slots: (0..team.threads())
                 .map(|_| CachePadded::default())
                 .collect(),
-            bell: CachePadded::new(Flag::new()),
         })
     }
 

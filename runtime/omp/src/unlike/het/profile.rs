@@ -200,7 +200,7 @@ fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Placement)
     let place = place(offset, key);
     let saved = state.known(&setting, |regions| regions.loops.get(&place).cloned());
     if let Some(saved) = saved {
-        cache.restore(*key, &saved, team, &source::rules());
+        cache.restore(*key, &saved, team, source::objective());
     }
 }
 

@@ -1,7 +1,7 @@
 //! One execution of one loop under a schedule that knows of nodes: which iterations go where.
 //!
 //! [`Schedule::step`] takes a thread's measurement and answers what the thread does next;
-//! [`super::execution`] measures and waits. So a schedule could also serve threads elsewhere.
+//! [`super::execution`] measures. So a schedule could also serve threads elsewhere.
 //!
 //! # The last iteration is handed out last
 //! Compilers write `lastprivate` variables back in the thread whose *last* chunk ends where the loop ends
@@ -160,7 +160,7 @@ impl Schedule {
                 chunk: chosen.chunk.unwrap_or(0),
                 team: Arc::clone(team),
                 ascending: chosen.modifier == Modifier::Monotonic,
-                rules: source::rules(),
+                objective: source::objective(),
                 known,
             })
         };
@@ -265,27 +265,7 @@ impl Schedule {
         }
     }
 
-    /// See [`Execution::changed`].
-    pub(super) fn changed(&self, ticket: u64) -> bool {
-        self.execution.changed(ticket)
-    }
-
-    /// See [`Execution::must_wake`].
-    pub(super) fn must_wake(&self) -> bool {
-        self.execution.must_wake()
-    }
-
-    /// See [`Execution::handed_out`].
-    pub(super) fn handed_out(&self) -> u64 {
-        self.execution.handed_out()
-    }
-
-    /// See [`Execution::lose_patience`].
-    pub(super) fn lose_patience(&self, seat: usize) {
-        self.execution.lose_patience(seat);
-    }
-
-    /// The thread in `seat` has left, after `elapsed` nanoseconds without its waits. True for the last thread
+    /// The thread in `seat` has left, after `elapsed` nanoseconds. True for the last thread
     /// of the team. If some threads never come (the loop was cancelled), it is true for none.
     pub(super) fn leave(&self, seat: usize, elapsed: u64) -> bool {
         self.seats[seat].steps.store(OVER, Ordering::Relaxed);

@@ -238,7 +238,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hetmp_sched::decide::{decide, NodeInput, Rules};
+    use hetmp_sched::decide::{decide, NodeInput, Objective};
     use hetmp_sched::probe::NodeRate;
 
     fn plan() -> Way {
@@ -250,7 +250,7 @@ mod tests {
             })
             .collect();
         Way::Pieces {
-            decision: Arc::new(decide(&nodes, &Rules::default())),
+            decision: Arc::new(decide(&nodes, Objective::Time)),
             team,
         }
     }
@@ -319,16 +319,11 @@ mod tests {
                 .iter()
                 .map(|&ns| NodeInput {
                     threads: 1,
-                    rate: Some(NodeRate {
-                        ns_per_iteration: ns,
-                        faults: None,
-                        instructions: None,
-                        cache_misses: None,
-                    }),
+                    rate: Some(NodeRate::of(ns)),
                     ..NodeInput::default()
                 })
                 .collect();
-            decide(&nodes, &Rules::default())
+            decide(&nodes, Objective::Time)
         };
         let team = Placement::placed(&[0, 1], 2);
         let is = |rates, n| is_nearly_static(n, &plan_of(rates), &team, 2);

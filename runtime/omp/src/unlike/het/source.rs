@@ -1,34 +1,33 @@
-//! The inputs of decisions other than elapsed times: counters, remote faults, thresholds, watts.
+//! What decisions minimise, the nodes' watts, and the hardware counters that a report shows.
 //!
-//! Set up once, before the first region that is looked at. Counters are read around probes only if there is a
-//! source for them ([`active`]). Without a source a probe costs a look at the clock and no more.
+//! Set up once, before the first region that is looked at. Counters are read around probes only if the user names one
+//! and the machine has it ([`active`]); they decide nothing.
 
 use crate::icv::Globals;
 use crate::unlike::calibrated::calibration;
 use crate::unlike::nodes;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use hetmp_core::calibration::kind_of;
-use hetmp_core::counters::{Event, Hardware, NoSource, Reading, Recorded, Source};
+use hetmp_core::calibration::{kind_of, NodeKind};
+use hetmp_core::counters::{Event, Hardware, Reading, Source as _};
 use hetmp_core::report::warn;
 use hetmp_core::topo::Node;
 use hetmp_core::whole::OnceLock;
-use hetmp_sched::decide::{Link, Objective, Rules};
+use hetmp_sched::decide::Objective;
 use hetmp_sched::energy::Power;
 use hetmp_sched::probe::{Counters, Measurement};
 use std::fmt;
-use std::path::Path;
 
 /// All of these inputs.
 #[derive(Debug)]
 struct Basis {
-    source: Box<dyn Source>,
-    rules: Rules,
+    counters: Option<Hardware>,
+    objective: Objective,
     /// The nodes' watts, by node; empty where time is the objective.
     power: Box<[Option<Power>]>,
 }
 
 static BASIS: OnceLock<Basis> = OnceLock::new();
-/// `BASIS` has a source that can be read.
+/// `BASIS` has counters that can be read.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// Is there a counter to read around a piece of work?
@@ -38,9 +37,13 @@ pub(super) fn active() -> bool {
     ACTIVE.load(Ordering::Relaxed)
 }
 
-/// Thresholds, link and objective for decisions.
-pub(super) fn rules() -> Rules {
-    BASIS.get().map_or_else(Rules::default, |b| b.rules)
+fn counters() -> Option<&'static Hardware> {
+    BASIS.get()?.counters.as_ref()
+}
+
+/// What divisions are to make least.
+pub(super) fn objective() -> Objective {
+    BASIS.get().map_or(Objective::Time, |b| b.objective)
 }
 
 /// The nodes' watts, as far as they matter and are known.
@@ -64,8 +67,8 @@ impl Started {
 
     #[cold]
     fn read(&self) {
-        let Some(basis) = BASIS.get() else { return };
-        let r = basis.source.start();
+        let Some(counters) = counters() else { return };
+        let r = counters.start();
         for (cell, value) in self
             .0
             .iter()
@@ -75,25 +78,23 @@ impl Started {
         }
     }
 
-    /// The calling thread, on node `node`, has run `iterations` in `elapsed_ns` nanoseconds since
-    /// [`Started::now`].
+    /// The calling thread has run `iterations` in `elapsed_ns` nanoseconds since [`Started::now`].
     #[inline]
-    pub(super) fn measured(&self, node: usize, iterations: u64, elapsed_ns: u64) -> Measurement {
+    pub(super) fn measured(&self, iterations: u64, elapsed_ns: u64) -> Measurement {
         let mut m = Measurement {
             elapsed_ns,
             iterations,
-            faults: None,
             counters: None,
         };
         if active() {
-            self.complete(node, &mut m);
+            self.complete(&mut m);
         }
         m
     }
 
     #[cold]
-    fn complete(&self, node: usize, m: &mut Measurement) {
-        let Some(basis) = BASIS.get() else { return };
+    fn complete(&self, m: &mut Measurement) {
+        let Some(counters) = counters() else { return };
         let [instructions, events, valid] = [0, 1, 2].map(|i| self.0[i].load(Ordering::Relaxed));
         let start = Reading {
             instructions,
@@ -101,8 +102,7 @@ impl Started {
             valid: valid != 0,
             ..Reading::default()
         };
-        let sample = basis.source.since(&start, node, m.iterations);
-        m.faults = sample.faults;
+        let sample = counters.since(&start);
         m.counters = sample.counts.map(|(instructions, cache_misses)| Counters {
             instructions,
             cache_misses,
@@ -118,41 +118,23 @@ pub(super) fn configure(globals: &Globals) {
             warn(text);
         }
     };
-    let (source, what) = source(ours.counter.as_deref());
-    let calibration = calibration();
-    let mut rules = Rules {
-        objective: ours.objective,
-        ..Rules::default()
+    let (counters, what) = match ours.counter.as_deref() {
+        Some(name) => named(name),
+        None => (None, "not asked for".to_owned()),
     };
-    if let Some(limit) = ours.counter_threshold {
-        rules.thresholds.misses_per_kilo = limit;
-    }
+    let calibration = calibration();
     let nodes: &[Node] = nodes::layout().map_or(&[], |l| &l.nodes);
-    let kinds: Vec<String> = nodes.iter().map(kind_of).collect();
-    let calibrated = calibration.and_then(|c| c.fault_period_us(&kinds));
-    match ours.fault_period_us {
-        // The user's value wins over calibration.
-        Some(us) => rules.thresholds.fault_period_us = us,
-        None => {
-            rules.link = calibrated.map(|fault_period_us| Link {
-                fault_period_us,
-                ..Link::default()
-            });
-        }
-    }
-    let power: Box<[Option<Power>]> = if rules.objective == Objective::Time {
+    let power: Box<[Option<Power>]> = if ours.objective == Objective::Time {
         Box::default()
     } else {
-        nodes
-            .iter()
-            .zip(&kinds)
-            .map(|(n, kind)| power_of(n, calibration.and_then(|c| c.node(kind))))
+        (nodes.iter())
+            .map(|n| power_of(n, calibration.and_then(|c| c.node(&kind_of(n)))))
             .collect()
     };
-    let knows = source.is_some();
+    let knows = counters.is_some();
     let basis = Basis {
-        source: source.unwrap_or_else(|| Box::new(NoSource)),
-        rules,
+        counters,
+        objective: ours.objective,
         power,
     };
     if BASIS.set(basis).is_err() {
@@ -163,47 +145,33 @@ pub(super) fn configure(globals: &Globals) {
         "{}: decided by elapsed times; hardware counters: {what}",
         globals.schedule
     ));
-    if let Some(us) = calibrated {
-        say(format_args!(
-            "calibrated: several nodes from {us} us of work per remote fault on"
-        ));
-    }
-    if rules.objective != Objective::Time {
+    if ours.objective != Objective::Time {
         say(format_args!(
             "objective {}: modelled from watts, {}",
-            rules.objective.name(),
+            ours.objective.name(),
             Watts(self::power())
         ));
     }
 }
 
-/// The source that the value of `HETMP_COUNTER` asks for, and a text about it for the user.
-fn source(counter: Option<&[u8]>) -> (Option<Box<dyn Source>>, String) {
-    let text = counter.map_or("cache-misses".into(), String::from_utf8_lossy);
+/// The counters that the value of `HETMP_COUNTER` asks for, and a text about them for the user.
+fn named(value: &[u8]) -> (Option<Hardware>, String) {
+    let text = String::from_utf8_lossy(value);
     let name = text.trim();
-    if let Some(file) = name.strip_prefix('@') {
-        return match Recorded::read(Path::new(file)) {
-            Ok(recorded) => (Some(Box::new(recorded)), format!("recorded, from {file}")),
-            Err(why) => {
-                warn(format_args!("HETMP_COUNTER: '{name}': {why}"));
-                (None, "none recorded".to_owned())
-            }
-        };
-    }
     if name.eq_ignore_ascii_case("none") {
         return (None, "not asked for".to_owned());
     }
-    let event = Event::named(name).unwrap_or_else(|| {
+    let Some(event) = Event::named(name) else {
         let accepts = hetmp_core::env::lookup("HETMP_COUNTER").map_or("", |v| v.accepts);
         let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
         warn(format_args!(
             "HETMP_COUNTER: '{shown}': not understood (expected {accepts})"
         ));
-        Event::CACHE_MISSES
-    });
+        return (None, "not understood".to_owned());
+    };
     match Hardware::open(event) {
         Ok(hardware) => (
-            Some(Box::new(hardware)),
+            Some(hardware),
             format!("instructions and {}", name.to_ascii_lowercase()),
         ),
         Err(why) => (None, format!("none, {why}")),
@@ -212,7 +180,7 @@ fn source(counter: Option<&[u8]>) -> (Option<Box<dyn Source>>, String) {
 
 /// The watts of a node. The user's values win over those measured of the node's kind. Both are watts of the
 /// whole node; the part above idle is divided among the cores.
-fn power_of(node: &Node, measured: Option<&hetmp_core::calibration::NodeKind>) -> Option<Power> {
+fn power_of(node: &Node, measured: Option<&NodeKind>) -> Option<Power> {
     let (watts, idle) = match (node.watts, measured) {
         (Some(watts), _) => (watts, node.watts_idle),
         (None, Some(kind)) => (kind.watts?, kind.watts_idle),
@@ -247,7 +215,6 @@ impl fmt::Display for Watts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hetmp_core::calibration::NodeKind;
     use hetmp_core::topo::CpuSet;
 
     #[test]
@@ -268,8 +235,8 @@ mod tests {
 
     #[test]
     fn without_counters_there_is_a_word() {
-        assert_eq!(source(Some(b" none ")).1, "not asked for");
-        let (source, what) = source(None);
-        assert_eq!(source.is_none(), what.starts_with("none, "), "{what}");
+        assert_eq!(named(b" none ").1, "not asked for");
+        let (counters, what) = named(b"cache-misses");
+        assert_eq!(counters.is_none(), what.starts_with("none, "), "{what}");
     }
 }

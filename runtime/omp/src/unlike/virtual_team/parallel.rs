@@ -582,9 +582,9 @@ unsafe fn run_virtual(th: &Thread, region: &Region, of: &Virtual) -> Option<Way>
         let force = modes::regions() & FORCE != 0;
         regions::learn_virtual(address, region.nthreads, ns, &outcome, disturbed, force);
         if probes {
-            known::learn_pieces(key, |rules| {
+            known::learn_pieces(key, |objective| {
                 let (known, runners) = (known.as_deref(), &outcome.runners);
-                deal::record(schedule, pieces, &placement, runners, ns, known, rules)
+                deal::record(schedule, pieces, &placement, runners, ns, known, objective)
             });
         }
     });

@@ -24,7 +24,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
 use hetmp_core::sys::{self, monotonic_ns};
 use hetmp_core::whole::{Held, Mutex};
-use hetmp_sched::limits::{LOOK_MS, STILL_MS};
+
+/// Milliseconds between two looks at teams, and for which nothing may move before threads are suspected to wait for
+/// each other unseen. Untuned.
+const LOOK_MS: u64 = 20;
+const STILL_MS: u64 = 100;
 
 /// A stretch of the program's code is suspicious if it takes this many times as long as the longest stretch
 /// that has ended, and no less than [`STILL_MS`].

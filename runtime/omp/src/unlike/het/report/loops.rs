@@ -207,30 +207,26 @@ impl Summary {
                 out,
                 "{}\n   \
                  {{\"execution\":{},\"iterations\":{},\"elapsed_ns\":{},\"learning\":{},\"choice\":{},\
-                 \"fault_period_us\":{},\"fault_threshold_us\":{},\"misses_per_kilo\":{},\"reason\":{},\"nodes\":[",
+                 \"reason\":{},\"nodes\":[",
                 comma(i),
                 told.execution,
                 r.iterations,
                 r.elapsed_ns,
                 quoted(learning(r.learning)),
                 maybe(r.decision.as_ref().map(|d| choice(d)).as_deref()),
-                number(r.decision.as_ref().and_then(|d| d.fault_period_us)),
-                number(r.decision.as_ref().map(|d| d.fault_threshold_us)),
-                number(r.decision.as_ref().and_then(|d| d.misses_per_kilo)),
                 quoted(&r.reason())
             );
             for (k, n) in r.nodes.iter().enumerate() {
                 let decision = r.decision.as_ref();
                 let _ = write!(
                     out,
-                    "{}{{\"decided_share\":{},\"decided_csr\":{},\"probe_ns_per_iteration\":{},\"probe_faults\":{},\
+                    "{}{{\"decided_share\":{},\"decided_csr\":{},\"probe_ns_per_iteration\":{},\
                      \"probe_instructions\":{},\"probe_cache_misses\":{},\"share\":{},\"csr\":{},\
                      \"ns_per_iteration\":{}}}",
                     comma(k),
                     number(decision.and_then(|d| d.shares().nth(k))),
                     number(decision.and_then(|d| d.csr.get(k).copied().flatten())),
                     number(n.probe.map(|p| p.ns_per_iteration)),
-                    number(n.probe.and_then(|p| p.faults)),
                     number(n.probe.and_then(|p| p.instructions)),
                     number(n.probe.and_then(|p| p.cache_misses)),
                     number(Some(n.share)),
