@@ -447,7 +447,6 @@ fn trial_of(report: &Path) -> Option<serde_json::Value> {
 /// The origin's faults decide: a trial ends half-way where the threshold says that it is hopeless, and else runs to its
 /// end. Other work on the machine may keep a node from its part, so each has some runs.
 #[test]
-#[ignore = "measures times: a quiet machine is needed"]
 fn faults_end_a_trial_that_is_hopeless() {
     let program = compile("c-tests/dsm/periods.c", &[]);
     let arguments = ["150"];
