@@ -1,5 +1,5 @@
-//! HetProbe decides by elapsed times, and also by profiles of earlier runs, watts, and speeds of single kernels. These tests give such data to unmodified
-//! programs and check the decisions.
+//! HetProbe decides by elapsed times, and also by profiles of earlier runs, watts, and speeds of single kernels. These
+//! tests give such data to unmodified programs and check the decisions.
 //!
 //! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
@@ -326,8 +326,8 @@ fn files_that_are_no_profiles() {
             "no profile (expected one that hetmp wrote); it is left as it is",
         ),
         (
-            "hetmp-profile 3\nend 0\n",
-            "version 3 (expected a profile of version 2); it is left as it is",
+            "hetmp-profile 2\nend 0\n",
+            "version 2 (expected a profile of version 3); it is left as it is",
         ),
     ] {
         let file = b.file("foreign", content);
@@ -483,12 +483,12 @@ fn energy_decides_where_it_is_the_objective() {
         }
         panic!("{tries:?}");
     };
-    assert!(objective("time", &nodes).starts_with("split, "));
+    assert!(objective("time", &nodes).starts_with("split; "));
     in_time("node 1 alone", "energy", &nodes);
     // The energy-delay product chooses both nodes: 3/4 of the time at 32 W is better than 3 times the time
     // at 2 W.
     in_time(
-        "split, ",
+        "split; ",
         "edp",
         &b.nodes(",watts=30", ",speed=0.33,watts=6"),
     );

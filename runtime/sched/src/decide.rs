@@ -1,8 +1,8 @@
 //! How a loop is divided among coherent nodes: shares in proportion to core speed ratio times cores.
 //!
 //! With an [`Objective`] other than time, shares are those that cost least, modelled from the nodes' watts (see
-//! [`crate::energy`]); that may be a single node. Whether nodes take part at all that have to fetch pages is decided for
-//! whole programs, by measured times ([`crate::crossing`]).
+//! [`crate::energy`]); that may be a single node. Whether nodes that have to fetch pages take part at all is decided
+//! for whole programs, by measured times ([`crate::crossing`]).
 //!
 //! A pure function; the [`Decision`] keeps every number that led to it.
 
