@@ -20,5 +20,7 @@ mod programs;
 mod schedules;
 #[path = "dsm/signals.rs"]
 mod signals;
+#[path = "../../runtime/sources.rs"]
+mod sources;
 #[path = "dsm/starts.rs"]
 mod starts;

@@ -1,6 +1,9 @@
 //! Compiles the C parts of `libhetmp.so`, and gives the library the soname of libgomp, the version nodes of libgomp
 //! and libomp, and those of the other interfaces.
 
+#[path = "../sources.rs"]
+mod sources;
+
 /// The functions that `c/calls.c` wraps. A program may define functions of these names itself; the linker sends
 /// the library's own calls to the wrappers, so that the library never calls the program's functions by mistake.
 const CALLS: [&str; 15] = [
@@ -9,6 +12,8 @@ const CALLS: [&str; 15] = [
 ];
 
 fn main() {
+    let sources = sources::name(std::path::Path::new(".."), &sources::OF_NODES);
+    println!("cargo:rustc-env=HETMP_SOURCES={sources}");
     println!("cargo:rerun-if-changed=nodes.map");
     println!("cargo:rerun-if-changed=libomp.map");
     println!("cargo:rerun-if-changed=hetmp.map");

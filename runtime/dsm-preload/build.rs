@@ -1,6 +1,9 @@
 //! Exports the interposed names, which are assembly and so not among those that rustc exports; and keeps the system's
 //! functions apart from those of the program that have their names, as `libhetmp.so` does, by the same file.
 
+#[path = "../sources.rs"]
+mod sources;
+
 /// The functions of `calls.c`: names of the system's that a program may give to its own.
 const CALLS: [&str; 15] = [
     "read", "write", "writev", "close", "lseek64", "open", "open64", "unlink", "readlink", "poll",
@@ -8,6 +11,8 @@ const CALLS: [&str; 15] = [
 ];
 
 fn main() {
+    let sources = sources::name(std::path::Path::new(".."), &sources::OF_NODES);
+    println!("cargo:rustc-env=HETMP_SOURCES={sources}");
     println!("cargo:rerun-if-changed=exports.map");
     println!("cargo:rerun-if-changed=../abi/c/calls.c");
     println!("cargo:rerun-if-changed=c/ends.c");

@@ -1,11 +1,14 @@
 //! What cannot be, and nodes that end too early: one line, and no hang.
 
 use crate::harness::{
-    built, compile, finish, is_same, preload, prints_the_same, run, same, same_by_clang, skipped,
+    built, compile, finish, hetrun_finds_the_library, is_same, preload, prints_the_same, run, same,
+    same_by_clang, skipped,
 };
+use crate::sources;
+use hetmp_abi_compat::library::{fresh, root};
 use hetmp_abi_compat::sample;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -122,6 +125,66 @@ fn forbid_userfaultfd() -> std::io::Result<()> {
         return Err(std::io::Error::last_os_error());
     }
     Ok(())
+}
+
+/// Copies of a library's file in `folder` that say that they were made of other sources.
+fn of_other_sources(library: &Path, folder: &Path) -> PathBuf {
+    let name = sources::name(&root().join("runtime"), &sources::OF_NODES);
+    let (name, other) = (&name.as_bytes()[..8], b"tampered");
+    let mut bytes = std::fs::read(library).expect("the library");
+    // The compiler may have put it into instructions, too.
+    let at: Vec<usize> = (0..bytes.len() - 8)
+        .filter(|&i| bytes[i] == name[0] && bytes[i..i + 8] == *name)
+        .collect();
+    assert!(
+        !at.is_empty(),
+        "{}: no name of its sources",
+        library.display()
+    );
+    for i in at {
+        bytes[i..i + 8].copy_from_slice(other);
+    }
+    let copy = folder.join(library.file_name().expect("a name"));
+    std::fs::write(&copy, bytes).expect("a copy");
+    copy
+}
+
+/// Two hosts may have installed libraries of one version that were built from different sources: nothing else tells
+/// them apart if they are for two instruction sets.
+#[test]
+fn libraries_of_other_sources_are_refused() {
+    if !hetrun_finds_the_library() {
+        return;
+    }
+    let program = compile("c-tests/dsm/shared.c", &["-DOTHER_SOURCES"]);
+    let folder = program.with_extension("sources");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (own, other) = (built("libhetmp_dsm.so"), fresh());
+    let others = [own.as_path(), other].map(|library| of_other_sources(library, &folder));
+    for (libraries, wrong) in [
+        ([&others[0], &others[1]], "libhetmp_dsm.so: 'tampered"),
+        // Of one node, too, only one was replaced.
+        ([&own, &others[1]], "libhetmp.so: another version"),
+    ] {
+        let preload = libraries.map(|library| library.to_str().expect("a path"));
+        let mut command = Command::new(built("hetrun"));
+        command
+            .args(["--dsm", "-n", "1"])
+            .arg(&program)
+            .args([":", "-n", "1", "env"])
+            .arg(format!("LD_PRELOAD={}", preload.join(":")))
+            .arg(&program)
+            .env("HETMP_DSM_CROSS", "always");
+        let got = finish(command, &program, 9);
+        if skipped(&got) {
+            break;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(got.status.code(), Some(2), "{said}");
+        assert!(said.contains(wrong), "{said}");
+        assert!(got.stdout.is_empty());
+    }
+    std::fs::remove_dir_all(&folder).expect("removed");
 }
 
 #[test]

@@ -20,16 +20,22 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
 }
 
 crate::entry::api!("HETMP_ENGINE", "hetmp_across_install", hetmp_across_install);
-/// Makes this process a node of a program that runs on several nodes. Returns false if the table has another
-/// version than this library.
+/// Makes this process a node of a program that runs on several nodes. Returns false if the table's library was made of
+/// other sources.
 ///
 /// # Safety
 /// `table` lives as long as the process.
 pub(crate) unsafe extern "C" fn hetmp_across_install(
     table: *const hetmp_omp::across::Table,
 ) -> bool {
-    // SAFETY: `table` lives as long as the process: this function's contract.
-    hetmp_omp::node::install(unsafe { &*table })
+    // SAFETY: `table` lives as long as the process: this function's contract. In the table of another version there are
+    // as many bytes, too.
+    let table = unsafe { &*table };
+    let same = table.sources == env!("HETMP_SOURCES").as_bytes();
+    if same {
+        hetmp_omp::node::install(table);
+    }
+    same
 }
 
 crate::entry::api!("HETMP_ENGINE", "hetmp_across_loading", hetmp_across_loading);

@@ -6,10 +6,13 @@
 //! which depends on the processor's features. Nodes that were forked are always alike. Nodes that a launcher
 //! started on several machines compare themselves with node 0.
 //!
+//! All must have been built from the same sources: else they would not understand each other.
+//!
 //! Of a program for two instruction sets (`hetcc`) only what nodes share means the same everywhere: its variables and
 //! functions. Nodes of two instruction sets compare which program it is, and where these are.
 
 use crate::objects::Object;
+use crate::offers::SOURCES;
 use core::fmt::Write as _;
 use hetmp_core::bootstrap::Job;
 use hetmp_core::multi_isa::Half;
@@ -104,6 +107,7 @@ pub(crate) fn compare(
     let machine = std::env::consts::ARCH;
     let common = common(half);
     job.put("dsm.machine", machine.as_bytes()).map_err(text)?;
+    job.put("dsm.sources", SOURCES.as_bytes()).map_err(text)?;
     let mut mine = vec![processor()];
     mine.extend(objects.iter().filter(|o| !o.code.is_empty()).map(identity));
     let rank = job.rank();
@@ -128,6 +132,14 @@ pub(crate) fn compare(
     let mut alike = true;
     for node in 0..size {
         alike &= of(node, "dsm.machine")? == machine;
+        // Every node looks at all: those of a version that does not look are refused by the others.
+        let theirs = of(node, "dsm.sources")?;
+        if theirs != SOURCES {
+            return Err(format!(
+                "node {rank}: libhetmp_dsm.so: '{SOURCES}': built from other sources than node {node}'s (expected \
+                 '{theirs}')"
+            ));
+        }
     }
     if rank == 0 {
         return Ok(alike);

@@ -9,10 +9,13 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use once_cell::race::OnceRef;
 use pages::together::{Op, Together};
 
+/// The sources that this library was made of.
+pub(crate) const SOURCES: &str = env!("HETMP_SOURCES");
+
 /// The functions that `libhetmp.so` gets. The same structure is declared in `hetmp-omp`'s `across::table`.
 #[repr(C)]
 pub(crate) struct Table {
-    version: u32,
+    sources: [u8; 16],
     me: u32,
     nodes: u32,
     /// Runs one request. Arguments: the request's number, and a pointer to three words, which the answer
@@ -169,7 +172,7 @@ pub(crate) fn table(with: &'static Together, launched: bool, alike: bool) -> &'s
     LAUNCHED.store(launched, Ordering::Relaxed);
     let driver = with.driver();
     Box::leak(Box::new(Table {
-        version: 11,
+        sources: *SOURCES.as_bytes().first_chunk().expect("16 digits"),
         me: driver.me().into(),
         nodes: driver.nodes().into(),
         ask,

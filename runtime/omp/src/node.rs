@@ -4,14 +4,14 @@ use crate::across::{self, Above, Table};
 use crate::team::placement;
 use crate::worksharing::{loops, sections};
 
-/// Makes this process a node. Returns false, and does nothing, if the table has another version than this library.
-pub fn install(table: &'static Table) -> bool {
+/// Makes this process a node.
+pub fn install(table: &'static Table) {
     let above = Above {
         home: placement::at_home,
         loops: loops::prepare_first,
         sections: sections::prepare_first,
     };
-    across::install(table, above)
+    across::install(table, above);
 }
 
 /// What a node other than the origin does all its life: it runs parts of regions, and regions that are to run here

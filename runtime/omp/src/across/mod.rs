@@ -60,16 +60,12 @@ use local::{ABOVE, LOCAL};
 use opening::{Bounds, Construct, On, Opening, MARK};
 
 pub(crate) use local::Above;
-use table::{ask, FORK, JOIN, NEXT, VERSION};
+use table::{ask, FORK, JOIN, NEXT};
 
 pub use table::Table;
 
-/// Makes this process a node. Returns false, and does nothing, if the table has another version than this
-/// library.
-pub(crate) fn install(new: &'static Table, above: Above) -> bool {
-    if new.version != VERSION {
-        return false;
-    }
+/// Makes this process a node.
+pub(crate) fn install(new: &'static Table, above: Above) {
     let _ = ABOVE.set(above);
     table::set(new);
     modes::start_clock();
@@ -86,7 +82,6 @@ pub(crate) fn install(new: &'static Table, above: Above) -> bool {
         // nodes. SAFETY: a function that lives as long as the library, which is never unloaded.
         unsafe { __cxa_atexit(at_exit, core::ptr::null_mut(), core::ptr::null_mut()) };
     }
-    true
 }
 
 extern "C" fn at_exit(_: *mut libc::c_void) {

@@ -8,8 +8,8 @@ use once_cell::race::OnceRef;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 11: both libraries must have the same number here.
-    pub(crate) version: u32,
+    /// Names the sources of the library: both libraries must be made of the same.
+    pub sources: [u8; 16],
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
     /// The number of nodes.
@@ -49,8 +49,6 @@ pub struct Table {
     /// All nodes have the same libraries at the same addresses: they are of one instruction set.
     pub(crate) alike: bool,
 }
-
-pub(super) const VERSION: u32 = 11;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
