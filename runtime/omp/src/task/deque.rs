@@ -4,10 +4,11 @@
 
 use super::helpers::Helpers;
 use super::sleep::Sleepers;
+use super::sums::Outside;
 use core::cell::UnsafeCell;
 use hetmp_core::bell::LocalBell;
 use hetmp_core::lock::Brief;
-use hetmp_core::sync::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::sync::{AtomicU32, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Tasks that one member made (or stole, or released). The owner takes the newest task, thieves take the
@@ -116,8 +117,8 @@ pub(crate) struct Tasks<T> {
     pub(crate) begun: LocalBell,
     /// Members that sleep and want to be nudged.
     pub(crate) sleepers: Sleepers,
-    /// Tasks completed by threads outside the team (events), for even and odd epochs.
-    pub(crate) finished_outside: [AtomicU64; 2],
+    /// What threads outside the team have finished.
+    pub(crate) outside: Outside,
     prioritised_len: AtomicU32,
     prioritised_lock: Brief,
     /// Tasks with a priority, by falling priority, oldest first.
@@ -130,7 +131,7 @@ impl<T> Tasks<T> {
             helpers: Helpers::new(),
             begun: LocalBell::local(),
             sleepers: Sleepers::new(),
-            finished_outside: [AtomicU64::new(0), AtomicU64::new(0)],
+            outside: Outside::new(),
             prioritised_len: AtomicU32::new(0),
             prioritised_lock: Brief::new(),
             prioritised: UnsafeCell::new(BTreeMap::new()),

@@ -12,7 +12,6 @@ use super::wait;
 use crate::thread::Thread;
 use crate::tool;
 use crate::tool::tasks;
-use hetmp_core::sync::Ordering;
 use libc::c_void;
 
 /// Frees the sites at which the task's children named dependences.
@@ -88,13 +87,8 @@ unsafe fn complete(th: Option<&Thread>, task: &Task) {
     unsafe { bury(th, task, task.spawned.get()) };
     // Last: once the sums agree, the region may end and the team may change.
     match th {
-        Some(th) => {
-            let finished = &th.member().finished[phase];
-            finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
-        }
-        None => {
-            team.tasks.finished_outside[phase].fetch_add(1, Ordering::AcqRel);
-        }
+        Some(th) => th.member().sums.finish(phase),
+        None => team.tasks.outside.finish(phase),
     }
 }
 

@@ -4,14 +4,14 @@
 //! * [`run`]: making a task (deferred, or run at once). `end`: what happens when it has ended.
 //! * `deque`: one deque per team member, and one queue per team for prioritised tasks. `queue` puts tasks
 //!   there and takes them out.
-//! * `wait`: all waits for tasks, which run other tasks meanwhile. `offer`: what a race detector needs there. `sleep`
-//!   and `lookout`: who sleeps there, and who is woken for a new task.
+//! * `wait`: all waits for tasks, which run other tasks meanwhile (`pastimes`). `offer`: what a race detector needs
+//!   there. `sleep` and `lookout`: who sleeps there, and who is woken for a new task.
 //! * [`submit`]: tasks whose record the program fills in itself.
 //! * [`depend`] (the graph is in `siblings`), `event`, [`group`], [`privates`], [`taskloop`]: the clauses.
 //!
 //! # Life of a deferred task
-//! made (counted in the maker's `created`) → its dependences are met → in the maker's deque → taken → runs →
-//! *complete* (successors released, taskgroup and parent told, counted in the `finished` of the member that
+//! made (counted in the maker's `sums`) → its dependences are met → in the maker's deque → taken → runs →
+//! *complete* (successors released, taskgroup and parent told, counted in the `sums` of the member that
 //! completed it) → freed, once its children are freed.
 //!
 //! A thread with enough ready tasks queued runs a new task at once, but never one that is not ready: the
@@ -21,9 +21,8 @@
 //! Each member counts the tasks it made and the tasks it completed, in counters that only this member writes.
 //! There is one set for barriers of even number and one for odd (`Task::phase`): a fast thread that has
 //! left barrier `e` may make tasks while a slow thread still looks whether the tasks before `e` are done.
-//! Both sums only grow, and `finished <= created` at any moment. If the sum of `finished`, read first, equals
-//! the sum of `created`, read after, then there was a moment between the two with no task in flight. As all
-//! members are in the barrier, only tasks could have made more tasks. No shared counter is needed.
+//! Both sums only grow, and no more is finished than made at any moment, so `sums` needs no shared counter. As all
+//! members are in the barrier, only tasks could have made more tasks.
 //!
 //! # Memory of a task
 //! A child holds a pointer to its parent (for the scheduling constraint), so a record is freed when the task
@@ -46,6 +45,7 @@ pub mod group;
 pub(crate) mod helpers;
 pub(crate) mod lookout;
 pub(crate) mod offer;
+mod pastimes;
 pub mod privates;
 pub(crate) mod queue;
 pub(crate) mod record;
@@ -55,6 +55,7 @@ pub(crate) mod siblings;
 pub(crate) mod sleep;
 pub mod submit;
 mod successors;
+pub(crate) mod sums;
 pub mod taskloop;
 pub(crate) mod wait;
 

@@ -400,10 +400,7 @@ pub(super) unsafe fn launch(
 /// Counts a task that its maker does not wait for, before any thread can complete it.
 #[inline(always)]
 pub(super) fn count(th: &Thread, team: &Team, t: &Task) {
-    let created = &th.member().created[t.phase.get() as usize];
-    // Only this thread writes the counter. Release: a thread that sums the counters has then seen the maker's
-    // own start, or the task that made the maker.
-    created.store(created.load(Ordering::Relaxed) + 1, Ordering::Release);
+    th.member().sums.create(t.phase.get() as usize);
     if let Some(group) = Group::of(t.home.get()) {
         group.enter();
     }

@@ -3,6 +3,7 @@
 //! A waiting thread reads records that live because it waits: its children are counted in them.
 
 use super::event;
+use super::pastimes::{self, AtBarrier, Drain, Worker};
 use super::queue::Scope;
 use super::record::{Group, Task};
 use super::run::run_one;
@@ -14,7 +15,7 @@ use crate::thread::Thread;
 use crate::tool;
 use crate::tool::interface::Sync;
 use hetmp_core::park::{Flag, Poll};
-use hetmp_core::sync::{fence, Ordering};
+use hetmp_core::sync::Ordering;
 
 /// Announces that member `th` sleeps on `flag` and `wants` tasks, or that it is awake again.
 fn announce(th: &Thread, flag: &Flag, wants: Wants, yes: bool) {
@@ -39,6 +40,27 @@ fn leave(th: &Thread) {
     let m = th.member();
     if m.sleep.is_marked() {
         th.team().attend(m);
+    }
+}
+
+impl Worker for &Thread {
+    fn active(&self) -> bool {
+        self.team().tasks.active()
+    }
+    fn run_one(&self) -> bool {
+        run_one(self, Scope::Any)
+    }
+    fn quiescent(&self, phase: usize) -> bool {
+        self.team().quiescent(phase)
+    }
+    fn look_out(&self) -> Poll {
+        self.team().look_out(self.member())
+    }
+    fn announce(&self, flag: &Flag, yes: bool) {
+        announce(self, flag, Wants::Any, yes);
+    }
+    fn drained(&self) {
+        drained(self.team());
     }
 }
 
@@ -286,30 +308,13 @@ pub(crate) fn work_off(th: &Thread) {
 /// Waits at a barrier, after all members have arrived, until all tasks made before it are complete. `epoch`
 /// is the number of the barrier before.
 pub(crate) fn drain(th: &Thread, epoch: u32) {
-    struct Drain<'a> {
-        th: &'a Thread,
-        phase: usize,
-    }
-    impl Pastime for Drain<'_> {
-        fn poll(&mut self) -> Poll {
-            if run_one(self.th, Scope::Any) {
-                Poll::Worked
-            } else if self.th.team().quiescent(self.phase) {
-                Poll::Leave
-            } else {
-                self.th.team().look_out(self.th.member())
-            }
-        }
-        fn asleep(&mut self, flag: &Flag, yes: bool) {
-            announce(self.th, flag, Wants::Any, yes);
-        }
-    }
     let team = th.team();
     let phase = (epoch & 1) as usize;
     if !team.quiescent(phase) {
         let m = th.member();
         let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
-        wait_on(&m.idle, never, &mut Drain { th, phase });
+        let worker = th;
+        wait_on(&m.idle, never, &mut Drain { worker, phase });
         leave(th);
     }
 }
@@ -317,47 +322,20 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
 /// Waits in a barrier of several processes until it is `over`, and runs tasks of this process meanwhile. The thread
 /// that came last waits in [`drain`].
 pub(crate) fn at_barrier(th: &Thread, over: impl Fn() -> bool) {
-    struct Waiting<'a, D: Fn() -> bool> {
-        th: &'a Thread,
-        over: D,
-        /// The thread has run a task since it last woke the others.
-        worked: bool,
-    }
-    impl<D: Fn() -> bool> Pastime for Waiting<'_, D> {
-        fn poll(&mut self) -> Poll {
-            if (self.over)() {
-                return Poll::Leave;
-            }
-            let team = self.th.team();
-            if team.tasks.active() && run_one(self.th, Scope::Any) {
-                self.worked = true;
-                return Poll::Worked;
-            }
-            if core::mem::take(&mut self.worked) {
-                // That may have been the last task, while the thread that waits for all of them sleeps.
-                drained(team);
-            }
-            Poll::Idle
-        }
-        fn asleep(&mut self, flag: &Flag, yes: bool) {
-            announce(self.th, flag, Wants::Any, yes);
-        }
-    }
-    let worked = false;
     let m = th.member();
     let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
     th.leave_program(Reason::Tasks);
-    wait_on(&m.idle, never, &mut Waiting { th, over, worked });
+    let mut with = AtBarrier {
+        worker: th,
+        over,
+        worked: false,
+    };
+    wait_on(&m.idle, never, &mut with);
     th.enter_program(Reason::Tasks);
 }
 
-/// Wakes members that went to sleep in `drain` before the last task ended. Used at barriers. At a join only
-/// the primary thread waits for tasks, and workers asleep in the dock should stay asleep.
+/// Wakes members that went to sleep in [`drain`] before the last task ended. Used at barriers. At a join only the
+/// primary thread waits for tasks, and workers asleep in the dock should stay asleep.
 pub(crate) fn drained(team: &Team) {
-    // The count of the last task, which this thread may have stored itself, must be visible before sleepers
-    // are counted. A sleeper counts itself before its last sum.
-    fence(Ordering::SeqCst);
-    if team.tasks.sleepers.any() {
-        team.nudge_all();
-    }
+    pastimes::drained(&team.tasks.sleepers, || team.nudge_all());
 }

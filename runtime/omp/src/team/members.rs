@@ -14,6 +14,7 @@ use crate::init;
 use crate::task::deque::{Deque, Tasks};
 use crate::task::record::Task;
 use crate::task::sleep::Sleep;
+use crate::task::sums::{self, Sums};
 use crate::team::barrier::{Barrier, Signals};
 use crate::team::levels::{Distance, Placed};
 use crate::team::seat::Seat;
@@ -24,7 +25,7 @@ use crate::worksharing::work::WorkChain;
 use core::cell::Cell;
 use crossbeam_utils::CachePadded;
 use hetmp_core::park::Flag;
-use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64};
 use hetmp_scan::Told;
 
 /// An outlined region or task body.
@@ -134,11 +135,8 @@ pub struct Member {
     pub(crate) signals: Signals,
     /// Tasks that this thread made and no thread has begun.
     pub(crate) deque: CachePadded<Deque<Task>>,
-    /// Number of tasks that this thread deferred, in even and in odd epochs. Only this thread writes it.
-    pub(crate) created: CachePadded<[AtomicU64; 2]>,
-    /// Number of deferred tasks that this thread finished, in even and in odd epochs. Only this thread writes
-    /// it.
-    pub(crate) finished: CachePadded<[AtomicU64; 2]>,
+    /// How many tasks this thread has deferred and finished.
+    pub(crate) sums: Sums,
     /// This thread sleeps on this flag when it waits for tasks. The flag is never signalled, only nudged.
     pub(crate) idle: CachePadded<Flag>,
     /// Tells whether this thread sleeps and must be nudged when there are tasks.
@@ -161,8 +159,7 @@ impl Member {
             seat,
             signals: Signals::new(capacity),
             deque: CachePadded::new(Deque::new()),
-            created: CachePadded::new([AtomicU64::new(0), AtomicU64::new(0)]),
-            finished: CachePadded::new([AtomicU64::new(0), AtomicU64::new(0)]),
+            sums: Sums::new(),
             idle: CachePadded::new(Flag::new()),
             sleep: Sleep::new(),
             placement: Cell::new((0, 0, 0)),
@@ -251,29 +248,17 @@ impl Team {
     /// Whether all tasks of `phase` are complete. Called while all members are in the barrier of that phase, or none is
     /// in the team.
     pub(crate) fn quiescent(&self, phase: usize) -> bool {
-        let members = self.in_use();
-        let mut finished = self.tasks.finished_outside[phase].load(Ordering::Acquire);
-        for m in members {
-            finished += m.finished[phase].load(Ordering::Acquire);
-        }
-        let mut created = 0;
-        for m in members {
-            created += m.created[phase].load(Ordering::Acquire);
-        }
-        finished == created
+        let members = self.in_use().iter().map(|m| &m.sums);
+        sums::agree(members, &self.tasks.outside, phase)
     }
 
     /// Forgets how many tasks members made and finished. A member may finish the tasks of another: only over all
     /// members of a region both counts are equal. So a region with fewer threads would wait for tasks that a thread
     /// without a part in it has finished long ago. May be called only while no task is left.
     fn forget_tasks(&self) {
-        for finished in &self.tasks.finished_outside {
-            finished.store(0, Ordering::Relaxed);
-        }
+        self.tasks.outside.forget();
         for m in &self.members {
-            for count in m.created.iter().chain(m.finished.iter()) {
-                count.store(0, Ordering::Relaxed);
-            }
+            m.sums.forget();
         }
     }
 

@@ -23,6 +23,8 @@ mod levels;
 mod lookout;
 #[path = "../../../dsm/src/meeting.rs"]
 mod meeting;
+#[path = "../../src/task/pastimes.rs"]
+mod pastimes;
 #[path = "../../src/team/routes.rs"]
 mod routes;
 #[path = "../../src/team/seat.rs"]
@@ -35,6 +37,12 @@ mod sleep;
 mod slot;
 #[path = "../../src/task/successors.rs"]
 mod successors;
+#[path = "../../src/task/sums.rs"]
+mod sums;
+/// As the engine names it.
+mod team {
+    pub(crate) use crate::barrier;
+}
 
 mod barriers;
 mod nodes;

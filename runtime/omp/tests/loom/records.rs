@@ -3,6 +3,7 @@
 use crate::counts::Counts;
 use crate::helpers::Helpers;
 use crate::successors::{one_less, Edge, Successors};
+use crate::sums::{agree, Outside, Sums};
 use crate::{bounded, Data};
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 use loom::sync::Arc;
@@ -93,28 +94,28 @@ fn records_of_three_generations_are_freed_once_and_not_used_after() {
 
 #[test]
 fn the_sums_agree_only_when_nothing_is_in_flight() {
-    // Two threads run tasks. A task of the first makes a task that the second runs. A third thread looks as
-    // `wait::quiescent` does: first at the finished tasks, then at the created ones.
+    // Two threads run tasks. A task of the first makes a task that the second runs. A third thread looks.
     bounded(3, || {
-        struct Sums {
-            created: [AtomicU32; 2],
-            finished: [AtomicU32; 2],
+        struct Shared {
+            sums: [Sums; 2],
+            outside: Outside,
             handed: AtomicBool,
             result: Data,
         }
-        let s = Arc::new(Sums {
-            // The first task is made before the barrier.
-            created: [AtomicU32::new(1), AtomicU32::new(0)],
-            finished: [AtomicU32::new(0), AtomicU32::new(0)],
+        let s = Arc::new(Shared {
+            sums: [Sums::new(), Sums::new()],
+            outside: Outside::new(),
             handed: AtomicBool::new(false),
             result: Data::new(0),
         });
+        // The first task is made before the barrier.
+        s.sums[0].create(0);
         let first = {
             let s = Arc::clone(&s);
             thread::spawn(move || {
-                s.created[0].store(2, Ordering::Release);
+                s.sums[0].create(0);
                 s.handed.store(true, Ordering::Release);
-                s.finished[0].store(1, Ordering::Release);
+                s.sums[0].finish(0);
             })
         };
         let second = {
@@ -122,14 +123,11 @@ fn the_sums_agree_only_when_nothing_is_in_flight() {
             thread::spawn(move || {
                 if s.handed.load(Ordering::Acquire) {
                     s.result.set(1);
-                    s.finished[1].store(1, Ordering::Release);
+                    s.sums[1].finish(0);
                 }
             })
         };
-        let sum = |c: &[AtomicU32; 2]| c[0].load(Ordering::Acquire) + c[1].load(Ordering::Acquire);
-        let finished = sum(&s.finished);
-        let created = sum(&s.created);
-        if finished == created {
+        if agree(s.sums.iter(), &s.outside, 0) {
             assert_eq!(s.result.get(), 1);
         }
         first.join().unwrap();
@@ -165,35 +163,95 @@ fn a_detached_task_is_completed_by_exactly_one() {
     });
 }
 
+/// The mask of a flag's epoch.
+const MASK: u32 = u32::MAX >> 1;
+
 #[test]
 fn a_team_is_freed_only_when_nobody_fulfills_an_event_of_its_tasks() {
-    // `run::fulfill` against a thread that waits for the event and ends: `Team::drop`. The team is plain data.
+    // `end::fulfill` against a thread that waits for the event and ends: `Team::drop`. The team is plain data.
     bounded(3, || {
-        let s = Arc::new((AtomicU32::new(0), AtomicBool::new(false), Data::new(1)));
+        let s = Arc::new((Helpers::new(), AtomicBool::new(false), Data::new(1)));
         let helper = {
             let s = Arc::clone(&s);
             thread::spawn(move || {
-                s.0.fetch_add(1, Ordering::SeqCst);
+                s.0.enter();
                 s.1.store(true, Ordering::Release);
                 // The nudge.
                 assert_eq!(s.2.get(), 1, "the team is gone");
-                s.0.fetch_sub(1, Ordering::SeqCst);
+                s.0.leave();
             })
         };
         while !s.1.load(Ordering::Acquire) {
             thread::yield_now();
         }
-        // A read-modify-write stands for the load here, which loom takes for an acquiring one only.
-        while s.0.fetch_add(0, Ordering::SeqCst) != 0 {
-            thread::yield_now();
-        }
+        s.0.quiesce(MASK);
         s.2.set(0);
         helper.join().unwrap();
     });
 }
 
-/// The mask of a flag's epoch.
-const MASK: u32 = u32::MAX >> 1;
+/// A region's last task, which a thread from outside of the region may run.
+struct Region {
+    helpers: Helpers,
+    queued: AtomicU32,
+    sums: [Sums; 2],
+    outside: Outside,
+    /// The member of the thread that made the task: plain data.
+    maker: Data,
+    result: Data,
+}
+
+impl Region {
+    /// As `run::run_one`, and `end::complete`, which wakes the maker if it waits inside of the task's parent.
+    fn run_one(&self, by: usize) {
+        let took = self
+            .queued
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1));
+        if took.is_ok() {
+            self.result.set(1);
+            assert_eq!(self.maker.get(), 1);
+            self.sums[by].finish(0);
+        }
+    }
+}
+
+#[test]
+fn members_are_made_anew_only_when_nobody_touches_them() {
+    // `DockPastime::help` against the end of the region and `Team::grow`.
+    bounded(3, || {
+        let region = Arc::new(Region {
+            helpers: Helpers::new(),
+            queued: AtomicU32::new(1),
+            sums: [Sums::new(), Sums::new()],
+            outside: Outside::new(),
+            maker: Data::new(1),
+            result: Data::new(0),
+        });
+        region.helpers.begin_region(MASK);
+        region.sums[0].create(0);
+        region.helpers.activate();
+        let helper = {
+            let region = Arc::clone(&region);
+            thread::spawn(move || {
+                region.helpers.enter();
+                if region.helpers.is_open(1) {
+                    region.run_one(1);
+                    // That may have been the last task: the maker is woken.
+                    assert_eq!(region.maker.get(), 1);
+                }
+                region.helpers.leave();
+            })
+        };
+        region.run_one(0);
+        while !agree(region.sums.iter(), &region.outside, 0) {
+            thread::yield_now();
+        }
+        assert_eq!(region.result.get(), 1);
+        region.helpers.end_region();
+        region.maker.set(2);
+        helper.join().unwrap();
+    });
+}
 
 /// `DockPastime::help` against what the primary thread does. The team's shape and its tasks are plain data, which tells
 /// the region that it belongs to.

@@ -2,6 +2,7 @@
 
 use crate::barrier::{wait_on, Barrier, Pastime};
 use crate::counts::{Counts, Live};
+use crate::pastimes::{self, AtBarrier, Drain, Worker};
 use crate::sleep::{Sleep, Sleepers, Wants};
 use crate::{bounded, Data};
 use hetmp_core::park::{Flag, Poll};
@@ -35,12 +36,11 @@ impl Work {
 
     /// As `wait::drained`.
     fn drained(&self) {
-        fence(Ordering::SeqCst);
-        if self.sleepers.any() {
+        pastimes::drained(&self.sleepers, || {
             for s in &self.sleep {
                 s.nudge(&self.sleepers);
             }
-        }
+        });
     }
 
     /// As `Team::enqueue`, by the thread `from`.
@@ -90,15 +90,6 @@ impl Work {
         true
     }
 
-    /// A turn of a thread that may begin any task.
-    fn look(&self, tid: usize, body: &impl Fn()) -> Poll {
-        if self.run_one(tid, body) {
-            return Poll::Worked;
-        }
-        self.sleep[tid].look_out(&self.sleepers, REGION, NOW);
-        Poll::Idle
-    }
-
     fn asleep(&self, tid: usize, flag: &Flag, yes: bool) {
         if yes {
             assert!(!self.sleep[tid].announce(&self.sleepers, flag, Wants::Any));
@@ -116,21 +107,35 @@ impl Work {
 
     /// As `wait::drain` and `wait::drained`: waits until all of `tasks` are complete.
     fn drain(&self, tid: usize, tasks: u32, body: &impl Fn()) {
-        struct Drain<'a, B: Fn()>(&'a Work, usize, u32, &'a B);
-        impl<B: Fn()> Pastime for Drain<'_, B> {
-            fn poll(&mut self) -> Poll {
-                match self.0.look(self.1, self.3) {
-                    Poll::Idle if self.0.finished.load(Ordering::Acquire) == self.2 => Poll::Leave,
-                    found => found,
-                }
-            }
-            fn asleep(&mut self, flag: &Flag, yes: bool) {
-                self.0.asleep(self.1, flag, yes);
-            }
-        }
-        wait_on(&self.idle[tid], 1, &mut Drain(self, tid, tasks, body));
+        let worker = At(self, tid, tasks, body);
+        wait_on(&self.idle[tid], 1, &mut Drain { worker, phase: 0 });
         self.leave(tid);
         self.drained();
+    }
+}
+
+/// A thread of the team, how many tasks there will be, and what a task does.
+struct At<'a, B: Fn()>(&'a Work, usize, u32, &'a B);
+
+impl<B: Fn()> Worker for At<'_, B> {
+    fn active(&self) -> bool {
+        true
+    }
+    fn run_one(&self) -> bool {
+        self.0.run_one(self.1, self.3)
+    }
+    fn quiescent(&self, _: usize) -> bool {
+        self.0.finished.load(Ordering::Acquire) == self.2
+    }
+    fn look_out(&self) -> Poll {
+        self.0.sleep[self.1].look_out(&self.0.sleepers, REGION, NOW);
+        Poll::Idle
+    }
+    fn announce(&self, flag: &Flag, yes: bool) {
+        self.0.asleep(self.1, flag, yes);
+    }
+    fn drained(&self) {
+        self.0.drained();
     }
 }
 
@@ -165,6 +170,36 @@ fn nobody_sleeps_on_in_a_barrier_after_the_last_task() {
         for o in others {
             o.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn all_leave_a_barrier_of_nodes_when_its_tasks_are_complete() {
+    // `across::Local::meet`: the thread that came last waits for all tasks, and then tells the other one, which may
+    // have run the last task.
+    bounded(2, || {
+        let shared = Arc::new((Work::new(), AtomicU32::new(0), Data::new(0)));
+        shared.0.enqueue(1);
+        let other = {
+            let s = Arc::clone(&shared);
+            thread::spawn(move || {
+                let mut with = AtBarrier {
+                    worker: At(&s.0, 0, 1, &|| s.2.set(1)),
+                    over: || s.1.load(Ordering::Acquire) != 0,
+                    worked: false,
+                };
+                wait_on(&s.0.idle[0], 1, &mut with);
+                assert_eq!(s.2.get(), 1);
+            })
+        };
+        let (work, passed, data) = &*shared;
+        let worker = At(work, 1, 1, &|| data.set(1));
+        wait_on(&work.idle[1], 1, &mut Drain { worker, phase: 0 });
+        work.leave(1);
+        assert_eq!(data.get(), 1);
+        passed.fetch_add(1, Ordering::SeqCst);
+        work.drained();
+        other.join().unwrap();
     });
 }
 
