@@ -15,6 +15,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+use std::path::Path;
 
 /// The calling thread's counters at one moment. Only [`Source::since`] on the same thread can use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,6 +144,8 @@ fn open_event(event: Event, group: &mut perf_event::Group) -> io::Result<Counter
     let mut builder = Builder::new().group(group);
     let attributes = builder.attrs_mut();
     attributes.type_ = event.kind;
+    // Apple's cores refuse to count both this system and its guests.
+    attributes.set_exclude_guest(1);
     let generic = event.kind == 0 || event.kind == 3;
     // A processor with two kinds of cores has a performance monitoring unit for each kind. The unit's number goes
     // into the upper half of `config`.
@@ -161,21 +164,27 @@ fn keep_from_children(counter: &impl AsRawFd) {
 /// The number of the performance monitoring unit of the CPU that the caller runs on; 0 on processors with one kind of
 /// core.
 fn unit_of_this_cpu() -> u64 {
-    let read = |unit: &str, file: &str| {
-        std::fs::read_to_string(format!("/sys/bus/event_source/devices/{unit}/{file}")).ok()
-    };
     // SAFETY: no preconditions.
-    let Ok(cpu) = usize::try_from(unsafe { libc::sched_getcpu() }) else {
-        return 0;
-    };
-    ["cpu_core", "cpu_atom"]
-        .into_iter()
-        .find_map(|unit| {
-            let cpus = crate::topo::CpuSet::parse_list(read(unit, "cpus")?.trim())?;
-            let number = read(unit, "type")?.trim().parse().ok()?;
-            cpus.contains(cpu).then_some(number)
+    let cpu = usize::try_from(unsafe { libc::sched_getcpu() });
+    cpu.map_or(0, |cpu| {
+        unit_of(cpu, Path::new("/sys/bus/event_source/devices"))
+    })
+}
+
+/// The same for `cpu`. Units of cores say for which CPUs they are: Intel's `cpu_core` and `cpu_atom`, and one for each
+/// kind of Arm core, with a name of its own. Where there is one such unit, no number is needed, and kernels for Arm
+/// older than 6.6 know none.
+fn unit_of(cpu: usize, units: &Path) -> u64 {
+    let units = std::fs::read_dir(units).into_iter().flatten().flatten();
+    let units: Vec<_> = units
+        .filter_map(|unit| {
+            let read = |file: &str| std::fs::read_to_string(unit.path().join(file)).ok();
+            let cpus = crate::topo::CpuSet::parse_list(read("cpus")?.trim())?;
+            Some((cpus, read("type")?.trim().parse().ok()?))
         })
-        .unwrap_or(0)
+        .collect();
+    let own = units.iter().find(|(cpus, _)| cpus.contains(cpu));
+    own.filter(|_| units.len() > 1).map_or(0, |own| own.1)
 }
 
 /// The processor's counters.
@@ -314,6 +323,7 @@ impl Source for Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topo::fixture::Tree;
 
     #[test]
     fn faults_as_they_happen() {
@@ -374,6 +384,25 @@ mod tests {
                 assert_eq!(source.since(&source.start()), Sample::default());
             }
         }
+    }
+
+    /// The units of an RK3588 (four Cortex-A55, four A76), and those of machines with one kind of core.
+    #[test]
+    fn each_kind_of_core_has_a_unit_of_its_own() {
+        let tree = Tree::new();
+        let unit = |name: &str, files: &[(&str, &str)]| {
+            for (file, text) in files {
+                tree.file(&format!("{name}/{file}"), text);
+            }
+        };
+        unit("software", &[("type", "1")]);
+        unit("dsu_pmu_0", &[("type", "7"), ("cpumask", "0")]);
+        unit("armv8_cortex_a55", &[("type", "8"), ("cpus", "0-3")]);
+        let number = |cpu| unit_of(cpu, tree.path());
+        assert_eq!([0, 4].map(number), [0, 0]);
+        unit("armv8_cortex_a76", &[("type", "9"), ("cpus", "4-7")]);
+        assert_eq!([0, 3, 4, 7, 8].map(number), [8, 8, 9, 9, 0]);
+        assert_eq!(unit_of(0, &tree.path().join("none")), 0);
     }
 
     /// Software counters, which every machine has: processor time and page faults.
