@@ -3,9 +3,12 @@
 
 #[path = "../src/device_memory/board/entry.rs"]
 mod entry;
+#[allow(dead_code, reason = "naps are not modelled")]
+#[path = "../src/engine/tcp/turns.rs"]
+mod turns;
 
 use entry::Entry;
-use hetmp_core::sync::AtomicU64;
+use hetmp_core::sync::{AtomicBool, AtomicU64, Ordering};
 use hetmp_nic::descriptor::{
     Completion, CounterId, Descriptor, Inline, Key, Remote, Source, Status, Work,
 };
@@ -14,8 +17,9 @@ use hetmp_nic::keys::{KeyTable, Memory, Rights, Side};
 use hetmp_nic::queue_pair::{queue_pair, Consumer};
 use hetmp_nic::template::Statics;
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
+use loom::sync::{Arc, Notify};
 use loom::thread;
+use turns::{Left, Turns, Who};
 
 fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
@@ -222,5 +226,167 @@ fn reports_of_an_entry_never_mix() {
             assert_eq!(words, [stamp; 2]);
         }
         writer.join().unwrap();
+    });
+}
+
+/// The wires of `tcp::drive`: what was posted, and what those have sent who had the wires.
+struct Wires {
+    turns: Turns,
+    posted: AtomicU64,
+    sent: UnsafeCell<u64>,
+    stop: AtomicBool,
+    /// The thread's and the leader's.
+    alarms: [Notify; 2],
+}
+// SAFETY: loom finds accesses to `sent` that are not ordered, and this is what the tests look for.
+unsafe impl Sync for Wires {}
+// SAFETY: loom finds accesses to `sent` that are not ordered, and this is what the tests look for.
+unsafe impl Send for Wires {}
+
+impl Wires {
+    fn new() -> Arc<Wires> {
+        Arc::new(Wires {
+            turns: Turns::new(),
+            posted: AtomicU64::new(0),
+            sent: UnsafeCell::new(0),
+            stop: AtomicBool::new(false),
+            alarms: [Notify::new(), Notify::new()],
+        })
+    }
+
+    /// Sends what was posted. Returns how much was sent by now.
+    fn push(&self) -> u64 {
+        let posted = self.posted.load(Ordering::Relaxed);
+        // SAFETY: loom checks that no other thread accesses the cell.
+        self.sent.with_mut(|sent| unsafe { *sent = posted });
+        posted
+    }
+
+    fn sent(&self) -> u64 {
+        // SAFETY: loom checks that no thread writes the cell.
+        self.sent.with(|sent| unsafe { *sent })
+    }
+
+    fn awaken(&self, who: Who) {
+        self.alarms[who as usize].notify();
+    }
+
+    /// As `Shared::rung`. Returns whether this thread had the wires.
+    fn post(&self) -> bool {
+        self.posted.store(1, Ordering::Relaxed);
+        self.turns.ring();
+        if self.turns.take() {
+            loop {
+                let seen = self.turns.rings();
+                self.push();
+                if self.turns.let_go(seen, false) != Left::Again {
+                    return true;
+                }
+            }
+        }
+        if let Some(who) = self.turns.sleeper() {
+            self.awaken(who);
+        }
+        false
+    }
+
+    /// As `Shared::serve`, until `look` has found something.
+    fn serve(&self, look: impl Fn(&Wires) -> u64) {
+        let mut sessions = 0;
+        while !self.stop.load(Ordering::Acquire) {
+            let now = self.turns.sessions();
+            if now != sessions || !self.turns.take() {
+                sessions = now;
+                thread::yield_now();
+                continue;
+            }
+            let (mut seen, mut found);
+            loop {
+                seen = self.turns.rings();
+                found = look(self);
+                if self.turns.let_go(seen, false) != Left::Again {
+                    break;
+                }
+            }
+            if found != 0 {
+                return;
+            }
+            let undisturbed = self.turns.lie_down(Who::Thread, seen, Some(sessions));
+            if undisturbed && !self.stop.load(Ordering::Acquire) {
+                self.alarms[Who::Thread as usize].wait();
+            }
+            self.turns.get_up(Who::Thread);
+        }
+    }
+}
+
+#[test]
+fn what_is_posted_is_sent_by_who_rings_or_by_the_thread() {
+    bounded(3, || {
+        let wires = Wires::new();
+        let thread = {
+            let wires = Arc::clone(&wires);
+            thread::spawn(move || wires.serve(Wires::push))
+        };
+        if wires.post() {
+            // As `Shared::end`.
+            wires.stop.store(true, Ordering::Release);
+            wires.awaken(Who::Thread);
+        }
+        thread.join().unwrap();
+        assert_eq!(wires.sent(), 1);
+    });
+}
+
+#[test]
+fn what_is_posted_beside_a_leader_is_sent() {
+    bounded(3, || {
+        let wires = Wires::new();
+        // As `Shared::wait` and `lead`.
+        let leader = {
+            let wires = Arc::clone(&wires);
+            thread::spawn(move || {
+                while !wires.turns.begin_session() {
+                    thread::yield_now();
+                }
+                loop {
+                    let seen = wires.turns.rings();
+                    if wires.push() != 0 {
+                        if wires.turns.let_go(seen, false) == Left::Again {
+                            continue;
+                        }
+                        return;
+                    }
+                    if wires.turns.lie_down(Who::Leader, seen, None) {
+                        wires.alarms[Who::Leader as usize].wait();
+                    }
+                    wires.turns.get_up(Who::Leader);
+                }
+            })
+        };
+        wires.post();
+        leader.join().unwrap();
+        assert_eq!(wires.sent(), 1);
+    });
+}
+
+#[test]
+fn the_thread_does_not_sleep_over_what_an_initiator_has_changed() {
+    bounded(3, || {
+        let wires = Wires::new();
+        let thread = {
+            let wires = Arc::clone(&wires);
+            thread::spawn(move || wires.serve(Wires::sent))
+        };
+        while !wires.turns.begin_session() {
+            thread::yield_now();
+        }
+        let seen = wires.turns.rings();
+        // SAFETY: loom checks that no other thread accesses the cell.
+        wires.sent.with_mut(|sent| unsafe { *sent = 1 });
+        if wires.turns.let_go(seen, true) == Left::Wake {
+            wires.awaken(Who::Thread);
+        }
+        thread.join().unwrap();
     });
 }

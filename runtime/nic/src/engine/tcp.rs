@@ -24,6 +24,7 @@ mod peer;
 pub(super) mod port;
 mod ready;
 mod target;
+mod turns;
 pub(super) mod wires;
 
 use super::{Abilities, Domain, Engine, QueuePair, TemplateKeys};

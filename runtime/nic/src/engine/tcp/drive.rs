@@ -9,11 +9,11 @@
 //! too, at worst that much later than a rank that waits. Where one wait follows another, the thread looks more rarely,
 //! up to [`BUSY_NAP`]: each look takes the core from an initiator that shares it, for some 10 us.
 
+use super::turns::{Left, Turns, Who};
 use super::wires::Watch;
 use crate::engine::Domain;
 use crate::queue_pair::{Consumer, Initiator};
-use core::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crossbeam_utils::CachePadded;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::descriptor::apart;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Spinner;
@@ -59,67 +59,47 @@ pub(in crate::engine) trait Wires: Send {
     fn finish(&mut self);
 }
 
-/// A thread that may sleep in `poll`.
-struct Sleeper {
-    asleep: AtomicBool,
-    wake: OwnedFd,
-}
+/// Wakes a thread that sleeps in `poll`.
+struct Alarm(OwnedFd);
 
-impl Sleeper {
-    fn new() -> io::Result<Sleeper> {
+impl Alarm {
+    fn new() -> io::Result<Alarm> {
         // SAFETY: no preconditions.
         let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Sleeper {
-            asleep: AtomicBool::new(false),
-            // SAFETY: the descriptor was just made, and nobody else has it.
-            wake: apart(unsafe { OwnedFd::from_raw_fd(fd) }),
-        })
+        // SAFETY: the descriptor was just made, and nobody else has it.
+        Ok(Alarm(apart(unsafe { OwnedFd::from_raw_fd(fd) })))
     }
 
     #[cold]
     fn awaken(&self) {
         let one = 1u64;
         // SAFETY: writes eight bytes of a live word. If the eventfd has no room for more, it is readable already.
-        unsafe { libc::write(self.wake.as_raw_fd(), (&raw const one).cast(), 8) };
+        unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 }
 
-/// What the thread and the initiators of a rank share.
-///
-/// # Memory ordering
-/// * A doorbell first counts in `bells`, then tries `driving`, then looks who is asleep. The driving thread reads
-///   `bells` before it takes what was posted, and compares the count again after it has let go of `driving`, and
-///   after it has marked itself asleep. Sequentially consistent fences lie between these steps on both sides. So a
-///   doorbell finds the wires free, or is seen by the thread that had them, or finds a sleeper to wake.
-/// * An initiator raises `sessions`, then takes and changes the wires, and in `let_go` looks whether the thread is
-///   asleep. The thread marks itself asleep, then compares `sessions`. The same fences lie between. So the thread does
-///   not sleep over a `watch` that an initiator has overtaken without being woken.
-/// * `driving` (acquire, release) passes the wires from one thread to the next.
+/// What the thread and the initiators of a rank share. Who works on the wires and who sleeps: [`Turns`].
 pub(in crate::engine) struct Shared<W> {
     pub(in crate::engine) rank: u32,
     pub(in crate::engine) ranks: u32,
     pub(in crate::engine) domain: Arc<Domain>,
     pub(in crate::engine) queue_pairs: AtomicU32,
-    driving: CachePadded<Lock>,
+    turns: Turns,
     wires: UnsafeCell<W>,
     joining: Lock,
     joiners: UnsafeCell<Vec<Consumer>>,
     joined: AtomicU32,
-    bells: CachePadded<AtomicU64>,
-    /// Raised whenever an initiator begins to drive.
-    sessions: CachePadded<AtomicU64>,
     /// How many requests had no reply when the wires were last let go.
     under_way: AtomicU64,
-    thread: Sleeper,
-    /// The initiator that sleeps while it holds `driving`.
-    leader: Sleeper,
+    thread: Alarm,
+    leader: Alarm,
     stop: AtomicBool,
 }
 
-// SAFETY: only the holder of `driving` touches `wires`, and only the holder of `joining` touches `joiners`. All other
+// SAFETY: only who has its turn touches `wires`, and only the holder of `joining` touches `joiners`. All other
 // fields are atomics, locks, or never change.
 unsafe impl<W: Wires> Sync for Shared<W> {}
 // SAFETY: wires and consumers may be moved to another thread.
@@ -137,16 +117,14 @@ impl<W: Wires> Shared<W> {
             ranks,
             domain,
             queue_pairs: AtomicU32::new(0),
-            driving: CachePadded::new(Lock::new()),
+            turns: Turns::new(),
             wires: UnsafeCell::new(wires),
             joining: Lock::new(),
             joiners: UnsafeCell::new(Vec::new()),
             joined: AtomicU32::new(0),
-            bells: CachePadded::new(AtomicU64::new(0)),
-            sessions: CachePadded::new(AtomicU64::new(0)),
             under_way: AtomicU64::new(0),
-            thread: Sleeper::new()?,
-            leader: Sleeper::new()?,
+            thread: Alarm::new()?,
+            leader: Alarm::new()?,
             stop: AtomicBool::new(false),
         })
     }
@@ -161,16 +139,16 @@ impl<W: Wires> Shared<W> {
         self.bell();
     }
 
-    /// The wires, for the holder of `driving`.
+    /// The wires, for who has its turn.
     ///
     /// # Safety
-    /// The caller holds `driving`, and uses the result only while it does.
+    /// The caller has its turn, and uses the result only until it lets go.
     #[allow(
         clippy::mut_from_ref,
         reason = "the lock makes the reference the only one"
     )]
     unsafe fn wires(&self) -> &mut W {
-        // SAFETY: who calls holds `driving`, so that nobody else has a reference.
+        // SAFETY: who calls has its turn, so that nobody else has a reference.
         unsafe { &mut *self.wires.get() }
     }
 
@@ -194,15 +172,10 @@ impl<W: Wires> Shared<W> {
         let care = wires.needs_care();
         self.under_way
             .store(wires.requests() as u64, Ordering::Relaxed);
-        self.driving.unlock();
-        // See "Memory ordering".
-        fence(Ordering::SeqCst);
-        if self.bells.load(Ordering::Relaxed) != seen {
-            return self.driving.try_lock();
-        }
-        if care && self.thread.asleep.load(Ordering::Relaxed) {
-            // The sleeping thread does not watch for what is needed now.
-            self.thread.awaken();
+        match self.turns.let_go(seen, care) {
+            Left::Again => return true,
+            Left::Wake => self.thread.awaken(),
+            Left::Nothing => {}
         }
         false
     }
@@ -211,9 +184,8 @@ impl<W: Wires> Shared<W> {
     #[inline]
     pub(in crate::engine) fn rung(&self) {
         if self.under_way.load(Ordering::Relaxed) < FEW_REQUESTS as u64 {
-            self.bells.fetch_add(1, Ordering::Release);
-            fence(Ordering::SeqCst);
-            if self.driving.try_lock() {
+            self.turns.ring();
+            if self.turns.take() {
                 self.push();
                 return;
             }
@@ -225,26 +197,24 @@ impl<W: Wires> Shared<W> {
 
     /// Makes the thread that drives the wires, or the next one, look at them again.
     pub(in crate::engine) fn bell(&self) {
-        self.bells.fetch_add(1, Ordering::Release);
-        fence(Ordering::SeqCst);
+        self.turns.ring();
         self.wake_who_sleeps();
     }
 
     #[inline]
     fn wake_who_sleeps(&self) {
-        // A leader holds the wires while it sleeps: only the leader can see to them.
-        if self.leader.asleep.load(Ordering::Relaxed) {
-            self.leader.awaken();
-        } else if self.thread.asleep.load(Ordering::Relaxed) {
-            self.thread.awaken();
+        match self.turns.sleeper() {
+            Some(Who::Leader) => self.leader.awaken(),
+            Some(Who::Thread) => self.thread.awaken(),
+            None => {}
         }
     }
 
-    /// Sends what was posted. The caller has just taken `driving`; this lets go of it.
+    /// Sends what was posted. The caller has just taken the wires; this lets go of them.
     fn push(&self) {
         loop {
-            let seen = self.bells.load(Ordering::Acquire);
-            // SAFETY: `driving` is held.
+            let seen = self.turns.rings();
+            // SAFETY: it is this thread's turn.
             let wires = unsafe { self.wires() };
             self.admit(wires);
             wires.push();
@@ -256,14 +226,13 @@ impl<W: Wires> Shared<W> {
 
     /// Looks at the wires once, if nobody else has them.
     pub(in crate::engine) fn progress(&self) -> bool {
-        self.sessions.fetch_add(1, Ordering::Relaxed);
-        if !self.driving.try_lock() {
+        if !self.turns.begin_session() {
             return false;
         }
         let mut worked = false;
         loop {
-            let seen = self.bells.load(Ordering::Acquire);
-            // SAFETY: `driving` is held.
+            let seen = self.turns.rings();
+            // SAFETY: it is this thread's turn.
             let wires = unsafe { self.wires() };
             self.admit(wires);
             worked |= wires.turn();
@@ -281,8 +250,7 @@ impl<W: Wires> Shared<W> {
     ) {
         let mut spinner = Spinner::new();
         loop {
-            self.sessions.fetch_add(1, Ordering::Relaxed);
-            if self.driving.try_lock() {
+            if self.turns.begin_session() {
                 self.lead(initiator, until);
                 return;
             }
@@ -303,8 +271,8 @@ impl<W: Wires> Shared<W> {
         let mut slept_from = None;
         let mut done = false;
         loop {
-            let seen = self.bells.load(Ordering::Acquire);
-            // SAFETY: this thread holds `driving`: it took the lock before the call, or `let_go` has taken it again.
+            let seen = self.turns.rings();
+            // SAFETY: it is this thread's turn, which it took before the call, or again in `let_go`.
             let wires = unsafe { self.wires() };
             self.admit(wires);
             let worked = wires.turn();
@@ -325,13 +293,10 @@ impl<W: Wires> Shared<W> {
             }
             slept_from.get_or_insert_with(sys::monotonic_ns);
             wires.watch(&mut watch);
-            self.leader.asleep.store(true, Ordering::Relaxed);
-            // See "Memory ordering".
-            fence(Ordering::SeqCst);
-            if self.bells.load(Ordering::Acquire) == seen {
-                watch.sleep(self.leader.wake.as_raw_fd());
+            if self.turns.lie_down(Who::Leader, seen, None) {
+                watch.sleep(self.leader.0.as_raw_fd());
             }
-            self.leader.asleep.store(false, Ordering::Relaxed);
+            self.turns.get_up(Who::Leader);
         }
         // While an initiator sleeps for long, the thread naps for long.
         if slept_from.is_some_and(|t| sys::monotonic_ns() - t > LONG_WAIT_NS) {
@@ -354,11 +319,11 @@ impl<W: Wires> Shared<W> {
         // The next look is the last one before a sleep.
         let mut resting = false;
         while !self.stop.load(Ordering::Acquire) {
-            let now = self.sessions.load(Ordering::Relaxed);
-            if now != sessions || !self.driving.try_lock() {
+            let now = self.turns.sessions();
+            if now != sessions || !self.turns.take() {
                 // Initiators see to the wires. One that sleeps with the wires in hand may do so for long.
                 nap = match now != sessions {
-                    true if self.driving.is_held() => (nap * 2).min(BUSY_NAP),
+                    true if self.turns.are_taken() => (nap * 2).min(BUSY_NAP),
                     // The waits are over, or computing lies between them.
                     true => NAP,
                     false => (nap * 2).min(LONGEST_NAP),
@@ -374,8 +339,8 @@ impl<W: Wires> Shared<W> {
             let mut worked = false;
             let turns;
             loop {
-                seen = self.bells.load(Ordering::Acquire);
-                // SAFETY: `driving` is held.
+                seen = self.turns.rings();
+                // SAFETY: it is this thread's turn.
                 let wires = unsafe { self.wires() };
                 self.admit(wires);
                 worked |= wires.turn();
@@ -398,28 +363,23 @@ impl<W: Wires> Shared<W> {
                 continue;
             }
             resting = false;
-            self.thread.asleep.store(true, Ordering::Relaxed);
-            // See "Memory ordering".
-            fence(Ordering::SeqCst);
             // An initiator that has had the wires meanwhile may have changed what is to be watched.
-            let undisturbed = self.bells.load(Ordering::Acquire) == seen
-                && self.sessions.load(Ordering::Relaxed) == sessions;
+            let undisturbed = self.turns.lie_down(Who::Thread, seen, Some(sessions));
             if undisturbed && !self.stop.load(Ordering::Acquire) {
-                watch.sleep(self.thread.wake.as_raw_fd());
+                watch.sleep(self.thread.0.as_raw_fd());
             }
-            self.thread.asleep.store(false, Ordering::Relaxed);
+            self.turns.get_up(Who::Thread);
             spinner = Spinner::new();
         }
-        self.driving.lock();
-        // SAFETY: `driving` is held.
+        self.turns.keep();
+        // SAFETY: it is this thread's turn, for good.
         unsafe { self.wires() }.finish();
-        self.driving.unlock();
     }
 
     /// Sleeps for a fixed time. What arrives on the sockets does not end this sleep.
     fn nap(&self, how_long: Duration) {
         let mut fd = libc::pollfd {
-            fd: self.thread.wake.as_raw_fd(),
+            fd: self.thread.0.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
@@ -431,7 +391,7 @@ impl<W: Wires> Shared<W> {
         // SAFETY: one live descriptor and a live time; eight bytes of a live word.
         unsafe {
             if libc::ppoll(&mut fd, 1, &time, core::ptr::null()) > 0 {
-                libc::read(self.thread.wake.as_raw_fd(), (&raw mut rung).cast(), 8);
+                libc::read(self.thread.0.as_raw_fd(), (&raw mut rung).cast(), 8);
             }
         }
     }
