@@ -2,6 +2,9 @@
 //! `scripts/model mq` runs it.
 #![cfg(loom)]
 
+#[path = "loom/header.rs"]
+mod header;
+
 use hetmp_core::sleep::Sleep;
 use hetmp_core::sync::{AtomicU32, AtomicU64, AtomicUsize};
 use hetmp_mq::ring::{End, Memory, Shape};
