@@ -45,7 +45,6 @@ use launch::{Ending, Launcher, Outcome};
 use libtest_mimic::{Arguments, Failed, Trial};
 use program::{Library, Program};
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// The value of a variable as a number, or `otherwise` if the variable is not set.
 pub(crate) fn number(name: &str, otherwise: u32) -> u32 {
@@ -150,7 +149,6 @@ fn run(program: &Program, setting: &Setting) -> Result<(), Failed> {
             .envs(&program.env)
             .envs(&passed_on())
             .envs(&setting.env)
-            .limit(Duration::from_secs(120))
             .run();
         let talk = setting.launcher == Launcher::OpenMpi;
         verdict(program, setting.pes, &out, talk).map_err(|why| {
@@ -332,7 +330,6 @@ fn peer(program: &Program) -> Result<(), Failed> {
                 .start(pes, path)
                 .args(args)
                 .envs(&program.env)
-                .limit(Duration::from_secs(60))
                 .run();
             let mut lines: Vec<String> = out.stdout.lines().map(str::to_owned).collect();
             lines.sort();

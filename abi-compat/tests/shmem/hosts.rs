@@ -125,7 +125,6 @@ fn on_two_hosts(name: &str) -> Result<(), Failed> {
             .args([path.as_os_str()])
             .args(args)
             .envs(&program.env)
-            .limit(Duration::from_secs(120))
             .run();
         verdict(&program, setting.pes, &out, false)
             .map_err(|why| format!("{name} on two hosts, {pes} PEs: {why}"))?;
@@ -220,7 +219,6 @@ fn by_ssh(name: &str) -> Result<(), Failed> {
         .args([path.as_os_str()])
         .args(args)
         .envs(&program.env)
-        .limit(Duration::from_secs(120))
         .run();
     // Standard error is not empty: ssh prints that it has added the host's key.
     verdict(&program, 4, &out, true).map_err(|why| format!("{name} over ssh: {why}").into())
@@ -244,7 +242,6 @@ fn cut_off() -> Result<(), Failed> {
         .args([path.as_os_str()])
         .args(["stay", "99", "0"])
         .env("HETMP_NIC_TIMEOUT", "0")
-        .limit(Duration::from_secs(120))
         .run_watched(|_, mark| {
             let pes = || {
                 let all = super::launch::marked(mark).into_iter();

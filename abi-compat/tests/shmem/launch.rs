@@ -38,7 +38,8 @@ impl Command {
             path: path.into(),
             args: vec![],
             env: vec![],
-            limit: Duration::from_secs(60),
+            // A hang, whatever else the machine does.
+            limit: Duration::from_secs(120),
         }
     }
 
@@ -123,7 +124,7 @@ impl Command {
             end_marked(&mark, Duration::ZERO);
             vec![]
         } else {
-            end_marked(&mark, Duration::from_secs(1))
+            end_marked(&mark, Duration::from_secs(20))
         };
         let [stdout, stderr] = readers.each_mut().map(|r| {
             r.take()

@@ -10,14 +10,12 @@ use hetmp_abi_compat::sample;
 use libtest_mimic::{Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 fn racy(path: &Path, model: &str, args: &[&str]) -> Outcome {
     Launcher::Oshrun
         .start(2, path)
         .args(args)
         .env("HETMP_NIC_MODEL", model)
-        .limit(Duration::from_secs(30))
         .run()
 }
 
@@ -247,7 +245,6 @@ fn cached() -> Result<(), Failed> {
         let out = Launcher::Oshrun
             .start(2, &path)
             .env(setting.0, setting.1)
-            .limit(Duration::from_secs(30))
             .run();
         // The launcher forwards the lines of two PEs in any order.
         let mut seen: Vec<&str> = out.stdout.lines().collect();

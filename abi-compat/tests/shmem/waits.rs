@@ -5,7 +5,6 @@ use super::launch::Ending;
 use super::program::{self, Library};
 use super::{shown, Setting};
 use libtest_mimic::{Failed, Trial};
-use std::time::Duration;
 
 const PES: u32 = 2;
 
@@ -38,8 +37,7 @@ fn obeys(name: &str) -> Result<(), Failed> {
             .launcher
             .start(PES, &path)
             .envs(&program.env)
-            .env("HETMP_VERBOSE", "1")
-            .limit(Duration::from_secs(120));
+            .env("HETMP_VERBOSE", "1");
         for (name, value) in *env {
             job = job.env(name, value);
         }

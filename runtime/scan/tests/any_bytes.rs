@@ -82,11 +82,9 @@ proptest! {
         };
         let divides = bytes.windows(2).any(|pair| pair[0] == 0xf7);
         let image = Bytes(bytes, pads, Machine::X86_64);
-        let started = std::time::Instant::now();
         let scan = scan(&image, START, Form::Data);
         let freely = divides_freely(&image, START, Form::Data);
         prop_assert!(freely.is_err() || scan.limit.is_none());
-        prop_assert!(started.elapsed() < std::time::Duration::from_secs(20));
         if scan.fits().is_ok() {
             prop_assert!(divides);
             prop_assert!(scan.calls.contains(Entry::ThreadNumber));

@@ -10,7 +10,7 @@ pub(super) fn verdict(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn one_death_ends_the_job_within_two_seconds() {
+fn one_death_ends_the_job() {
     for (script, status, line) in [
         (
             "kill -SEGV $$",
@@ -26,13 +26,11 @@ fn one_death_ends_the_job_within_two_seconds() {
     ] {
         // The others ignore polite requests, and so do their children.
         let script = format!(
-            "if [ $HETRUN_RANK = 1 ]; then {script}; fi; trap '' TERM; sleep 30 & sleep 30; wait"
+            "if [ $HETRUN_RANK = 1 ]; then {script}; fi; trap '' TERM; sleep 300 & sleep 300; wait"
         );
-        let limit = Duration::from_secs(20);
-        let (output, took) = within(limit, &mut hetrun(&["-n", "3", "sh", "-c", &script]));
+        let output = run(&mut hetrun(&["-n", "3", "sh", "-c", &script]));
         assert_eq!(output.status.code(), Some(status));
         assert_eq!(verdict(&output), [line]);
-        assert!(took < Duration::from_secs(15), "{took:?}");
     }
 }
 
@@ -56,7 +54,7 @@ fn deaths_in_the_middle_of_a_job_are_named() {
              program goes on",
         ),
     ] {
-        let output = quick(role(&mut hetrun(&["-n", "3"]), name));
+        let output = run(role(&mut hetrun(&["-n", "3"]), name));
         assert_eq!(output.status.code(), Some(status), "{name}");
         assert_eq!(verdict(&output), [line]);
     }
@@ -66,7 +64,7 @@ fn deaths_in_the_middle_of_a_job_are_named() {
         "[ $HETRUN_RANK = 1 ] || exec {} --exact a_process_of_a_job",
         own.display()
     );
-    let output = quick(hetrun(&["-n", "2", "sh", "-c", &script]).env("HETRUN_TEST_ROLE", "fence"));
+    let output = run(hetrun(&["-n", "2", "sh", "-c", &script]).env("HETRUN_TEST_ROLE", "fence"));
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         verdict(&output),
@@ -76,10 +74,8 @@ fn deaths_in_the_middle_of_a_job_are_named() {
 
 #[test]
 fn what_processes_leave_behind_ends_too() {
-    let began = Instant::now();
-    let output = quick(&mut hetrun(&["-n", "2", "sh", "-c", "sleep 30 & echo $!"]));
+    let output = run(&mut hetrun(&["-n", "2", "sh", "-c", "sleep 300 & echo $!"]));
     assert!(output.status.success());
-    assert!(began.elapsed() < Duration::from_secs(20));
     for pid in text(&output.stdout).lines() {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
@@ -108,7 +104,7 @@ fn signalled(script: &str, signals: &[i32]) -> Output {
         std::thread::sleep(Duration::from_millis(150));
     }
     child.stdout = Some(out);
-    let mut output = finish(&mut child, Duration::from_secs(20));
+    let mut output = finish(&mut child);
     seen.append(&mut output.stdout);
     output.stdout = seen;
     output
@@ -143,7 +139,7 @@ fn state(pid: &str) -> char {
 
 #[test]
 fn stop_and_continue_reach_the_processes() {
-    let mut child = hetrun(&["-n", "1", "sh", "-c", "echo $$; exec sleep 30"])
+    let mut child = hetrun(&["-n", "1", "sh", "-c", "echo $$; exec sleep 300"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -160,7 +156,7 @@ fn stop_and_continue_reach_the_processes() {
     }
     let (pid, own) = (pid.trim().to_owned(), child.id().to_string());
     let becomes = |who: &str, states: &str| {
-        let end = Instant::now() + Duration::from_secs(5);
+        let end = Instant::now() + LIMIT;
         while !states.contains(state(who)) {
             assert!(Instant::now() < end, "{who} is {} not {states}", state(who));
             std::thread::sleep(Duration::from_millis(10));
@@ -179,14 +175,14 @@ fn stop_and_continue_reach_the_processes() {
     tell(libc::SIGTERM);
     child.stdout = Some(out);
     assert_eq!(
-        finish(&mut child, Duration::from_secs(10)).status.code(),
+        finish(&mut child).status.code(),
         Some(143)
     );
 }
 
 #[test]
 fn processes_end_with_hetrun() {
-    let mut child = hetrun(&["-n", "2", "sh", "-c", "echo $$; exec sleep 60"])
+    let mut child = hetrun(&["-n", "2", "sh", "-c", "echo $$; exec sleep 300"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -202,7 +198,7 @@ fn processes_end_with_hetrun() {
     child.kill().expect("killed");
     child.wait().expect("waited");
     for pid in text(&pids).lines() {
-        let end = Instant::now() + Duration::from_secs(3);
+        let end = Instant::now() + LIMIT;
         while !"?Z".contains(state(pid)) {
             assert!(Instant::now() < end, "{pid} is {}", state(pid));
             std::thread::sleep(Duration::from_millis(10));

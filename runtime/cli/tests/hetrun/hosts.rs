@@ -1,7 +1,7 @@
 //! Jobs on several hosts, which are network name spaces joined by a pair of virtual interfaces. The
 //! tests are skipped if this user may not create name spaces.
 
-use super::{clean, finish, hetrun, quick, role, sorted, text, verdict, within, Scratch, HETRUN};
+use super::{clean, finish, hetrun, role, run, sorted, text, verdict, Scratch, HETRUN, LIMIT};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn jobs_on_several_hosts() {
     let Some(network) = Network::new("j") else {
         return;
     };
-    let output = quick(network.hetrun().args([HETRUN, "--who"]));
+    let output = run(network.hetrun().args([HETRUN, "--who"]));
     assert!(output.status.success(), "{}", text(&output.stderr));
     let expected: Vec<String> = (0..4)
         .map(|rank| {
@@ -95,13 +95,13 @@ fn jobs_on_several_hosts() {
         })
         .collect();
     assert_eq!(sorted(&output.stdout), expected);
-    let output = quick(role(&mut network.hetrun(), "exchange"));
+    let output = run(role(&mut network.hetrun(), "exchange"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     // The addresses are those by which the hosts reach each other.
     let ping = "[ $HETRUN_RANK != 0 ] || ip -brief address show dev v0; pwd; echo \"$X\"";
     let mut command = network.hetrun();
     command.args(["-n", "3", "--prefix", "-x", "X=a  'b'", "sh", "-c", ping]);
-    let output = quick(&mut command);
+    let output = run(&mut command);
     let lines = sorted(&output.stdout);
     assert_eq!(lines.len(), 7, "{lines:?} {}", text(&output.stderr));
     assert!(lines
@@ -123,7 +123,7 @@ fn jobs_on_several_hosts() {
         .expect("hetrun");
     let mut stdin = child.stdin.take().expect("piped");
     let writer = std::thread::spawn(move || stdin.write_all(&vec![b'x'; 3_000_000]));
-    let output = finish(&mut child, Duration::from_secs(20));
+    let output = finish(&mut child);
     writer.join().expect("a writer").expect("written");
     assert_eq!(
         sorted(&output.stdout),
@@ -136,29 +136,26 @@ fn a_death_on_one_host_ends_the_job_on_all() {
     let Some(network) = Network::new("d") else {
         return;
     };
-    let limit = Duration::from_secs(20);
     let script = "if [ $HETRUN_RANK = 3 ]; then kill -ABRT $$; fi; trap '' TERM; \
-                  sleep 30 & sleep 30; wait";
-    let (output, took) = within(limit, network.hetrun().args(["sh", "-c", script]));
+                  sleep 300 & sleep 300; wait";
+    let output = run(network.hetrun().args(["sh", "-c", script]));
     assert_eq!(output.status.code(), Some(134));
     assert_eq!(
         verdict(&output),
         ["hetmp: rank 3: ended by signal 6 (SIGABRT)"]
     );
-    assert!(took < Duration::from_secs(15), "{took:?}");
-    let output = quick(role(&mut network.hetrun(), "abort"));
+    let output = run(role(&mut network.hetrun(), "abort"));
     assert_eq!(
         verdict(&output),
         ["hetmp: rank 1: ended the job with status 9: no more room"]
     );
     // The connection to a host breaks: its agent's end stands for it.
-    let script = "[ $HETRUN_RANK != 2 ] || kill -KILL $PPID; exec sleep 30";
-    let (output, took) = within(limit, network.hetrun().args(["sh", "-c", script]));
+    let script = "[ $HETRUN_RANK != 2 ] || kill -KILL $PPID; exec sleep 300";
+    let output = run(network.hetrun().args(["sh", "-c", script]));
     assert_eq!(output.status.code(), Some(1));
     let lines = verdict(&output);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].starts_with("hetmp: host 10.213.7.2: its connection is needed"));
-    assert!(took < Duration::from_secs(15), "{took:?}");
     // No agent there, or another program that talks.
     for (path, line) in [
         ("/no/hetrun", "one that ssh reaches, with hetrun on it)"),
@@ -166,7 +163,7 @@ fn a_death_on_one_host_ends_the_job_on_all() {
     ] {
         let mut command = network.hetrun();
         command.args(["-n", "1", "--remote", path, "true"]);
-        let output = quick(&mut command);
+        let output = run(&mut command);
         assert_eq!(output.status.code(), Some(1));
         let said = verdict(&output);
         let form = said[0].starts_with("hetmp: host 10.213.7.1: ");
@@ -176,7 +173,7 @@ fn a_death_on_one_host_ends_the_job_on_all() {
         );
     }
     let mut command = network.hetrun();
-    let output = quick(command.args(["-n", "1", "/no/such"]));
+    let output = run(command.args(["-n", "1", "/no/such"]));
     assert_eq!(output.status.code(), Some(127));
     assert!(verdict(&output)[0].starts_with("hetmp: host 10.213.7.1: program /no/such: "));
 }
@@ -184,7 +181,7 @@ fn a_death_on_one_host_ends_the_job_on_all() {
 #[test]
 fn addresses_that_others_cannot_reach_are_refused() {
     let hosts = Scratch::new("loop-hosts", "me@127.0.0.1\n10.213.7.2\n");
-    let output = quick(hetrun(&["-n", "2", "--hosts"]).arg(&hosts.0).arg("true"));
+    let output = run(hetrun(&["-n", "2", "--hosts"]).arg(&hosts.0).arg("true"));
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         text(&output.stderr),
@@ -201,7 +198,7 @@ fn names_of_this_machine_are_one_host() {
     ] {
         let hosts = Scratch::new("one-host", text_of);
         let mut command = hetrun(&["--ssh", "/no/ssh", "-machinefile"]);
-        let output = quick(command.arg(&hosts.0).args([HETRUN, "--who"]));
+        let output = run(command.arg(&hosts.0).args([HETRUN, "--who"]));
         let lines = sorted(&output.stdout);
         assert_eq!(lines.len(), 3, "{}", text(&output.stderr));
         assert!(
@@ -228,7 +225,7 @@ fn a_job_here_needs_no_server_of_names() {
         HETRUN,
         "--who",
     ]);
-    let output = quick(&mut command);
+    let output = run(&mut command);
     let said = text(&output.stderr);
     if output.status.code() == Some(77) || said.starts_with("unshare: ") {
         println!("skipped: no files can be hidden here: {said}");
@@ -240,7 +237,7 @@ fn a_job_here_needs_no_server_of_names() {
 
 /// Who is where: the job's lines of `--who`, shortened.
 fn whereabouts(command: &mut Command) -> Vec<String> {
-    let output = quick(command);
+    let output = run(command);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let lines = sorted(&output.stdout);
     let part = |line: &String| {
@@ -268,7 +265,7 @@ fn programs_and_hosts_in_any_order() {
     command.args([
         "-n", "1", "-x", "A=1", "-wdir", "/", "sh", "-c", show, "x y",
     ]);
-    let output = quick(command.args([":", "-n", "2", "-wdir", "/usr", "sh", "-c", show, "z"]));
+    let output = run(command.args([":", "-n", "2", "-wdir", "/usr", "sh", "-c", show, "z"]));
     assert_eq!(
         sorted(&output.stdout),
         ["0 0 x y 1 /", "1 1 z /usr", "2 0 z /usr"],
@@ -284,7 +281,7 @@ fn programs_and_hosts_in_any_order() {
     assert_eq!(got, [on_b.as_str(), &format!("1, at {a}"), &on_b, &on_b]);
     // More than the slots, if that is allowed; they are divided among the hosts.
     let mut command = network.hetrun();
-    let output = quick(command.args(["-n", "6"]).args(who));
+    let output = run(command.args(["-n", "6"]).args(who));
     assert_eq!(output.status.code(), Some(2));
     let got = whereabouts(
         network
@@ -353,7 +350,7 @@ fn a_host_that_falls_silent_ends_the_job() {
     let mut child = command.spawn().expect("hetrun");
     let (agent, _) = numbers(&mut child);
     send(agent, libc::SIGSTOP);
-    let output = finish(&mut child, Duration::from_secs(120));
+    let output = finish(&mut child);
     let errors = text(&output.stderr);
     assert_eq!(
         errors.trim(),
@@ -370,13 +367,13 @@ fn processes_end_when_the_host_of_hetrun_falls_silent() {
     let (_, process) = numbers(&mut child);
     send(child.id() as i32, libc::SIGSTOP);
     let folder = format!("/proc/{process}");
-    let end = std::time::Instant::now() + Duration::from_secs(120);
+    let end = std::time::Instant::now() + LIMIT;
     while std::path::Path::new(&folder).exists() {
         assert!(std::time::Instant::now() < end, "process {process} goes on");
         std::thread::sleep(Duration::from_millis(20));
     }
     send(child.id() as i32, libc::SIGCONT);
-    assert!(!finish(&mut child, Duration::from_secs(60)).status.success());
+    assert!(!finish(&mut child).status.success());
 }
 
 /// A job that its terminal has stopped gives no sign of life, and must not be ended for that.
@@ -392,6 +389,6 @@ fn a_stopped_job_is_not_given_up() {
     assert!(child.try_wait().expect("a child").is_none());
     send(child.id() as i32, libc::SIGCONT);
     send(child.id() as i32, libc::SIGTERM);
-    let output = finish(&mut child, Duration::from_secs(60));
+    let output = finish(&mut child);
     assert_eq!(text(&output.stderr), "");
 }

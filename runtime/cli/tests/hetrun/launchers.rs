@@ -1,6 +1,6 @@
 //! Our processes under other launchers, where these are installed.
 
-use super::{clean, quick, role, sorted, text, HETRUN};
+use super::{clean, role, run, sorted, text, HETRUN};
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ fn installed(program: &str) -> bool {
 }
 
 fn launcher(command: &mut Command, size: usize, by: &str) {
-    let output = quick(command.args([HETRUN, "--who"]));
+    let output = run(command.args([HETRUN, "--who"]));
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_places(&text(&output.stdout), size, by);
 }
@@ -51,15 +51,15 @@ fn under_hydra() {
         command
     };
     launcher(&mut hydra(), 3, "pmi1");
-    let output = quick(role(&mut hydra(), "exchange"));
+    let output = run(role(&mut hydra(), "exchange"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     launcher(hydra().env("HETMP_BOOTSTRAP", "pmi2"), 3, "pmi2");
-    let output = quick(role(hydra().env("HETMP_BOOTSTRAP", "pmi2"), "exchange"));
+    let output = run(role(hydra().env("HETMP_BOOTSTRAP", "pmi2"), "exchange"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     for way in ["pmi1", "pmi2"] {
         // When a process aborts, hydra may end before it has passed on what the process said.
         let told = (0..5).any(|_| {
-            let output = quick(role(hydra().env("HETMP_BOOTSTRAP", way), "abort"));
+            let output = run(role(hydra().env("HETMP_BOOTSTRAP", way), "abort"));
             assert!(!output.status.success());
             let line = "hetmp: rank 1 ended the job with status 9: no more room";
             text(&output.stderr).contains(line)
@@ -73,7 +73,7 @@ fn under_open_mpi() {
     if !installed("mpirun") {
         return;
     }
-    let version = text(&quick(clean("mpirun").arg("--version")).stdout);
+    let version = text(&run(clean("mpirun").arg("--version")).stdout);
     if !version.contains("Open MPI") {
         println!("skipped: mpirun is not Open MPI's");
         return;

@@ -45,22 +45,23 @@ fn hetrun(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs to the end, or panics after `limit`.
-fn within(limit: Duration, command: &mut Command) -> (Output, Duration) {
-    let began = Instant::now();
+/// A command that goes on for so long has failed. What must be ended before it ends by itself sleeps longer.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Runs to the end, or panics after the limit.
+fn run(command: &mut Command) -> Output {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    let output = finish(&mut child, limit);
-    (output, began.elapsed())
+    finish(&mut child)
 }
 
 /// Reads what a child prints while it waits for its end.
-fn finish(child: &mut Child, limit: Duration) -> Output {
-    let end = Instant::now() + limit;
+fn finish(child: &mut Child) -> Output {
+    let end = Instant::now() + LIMIT;
     let mut out = child.stdout.take().expect("piped");
     let mut err = child.stderr.take().expect("piped");
     let out = std::thread::spawn(move || {
@@ -77,7 +78,7 @@ fn finish(child: &mut Child, limit: Duration) -> Output {
         }
         if Instant::now() > end {
             let _ = child.kill();
-            panic!("no end within {limit:?}");
+            panic!("no end within {LIMIT:?}");
         }
         std::thread::sleep(Duration::from_millis(5));
     };
@@ -86,10 +87,6 @@ fn finish(child: &mut Child, limit: Duration) -> Output {
         stdout: out.join().expect("a reader").expect("readable"),
         stderr: err.join().expect("a reader").expect("readable"),
     }
-}
-
-fn quick(command: &mut Command) -> Output {
-    within(Duration::from_secs(20), command).0
 }
 
 /// Runs this file's program in a role.
@@ -183,10 +180,10 @@ fn a_process_of_a_job() {
 #[test]
 fn ranks_exchange_values() {
     for size in ["1", "2", "7"] {
-        let output = quick(role(&mut hetrun(&["-n", size]), "exchange"));
+        let output = run(role(&mut hetrun(&["-n", size]), "exchange"));
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
-    let output = quick(hetrun(&["-n", "3"]).args([HETRUN, "--who"]));
+    let output = run(hetrun(&["-n", "3"]).args([HETRUN, "--who"]));
     let lines = sorted(&output.stdout);
     assert_eq!(lines.len(), 3, "{}", text(&output.stderr));
     assert_eq!(
@@ -198,7 +195,7 @@ fn ranks_exchange_values() {
 #[test]
 fn programs_of_one_rank_follow_each_other() {
     let script = format!("for i in 1 2 3 4 5; do {HETRUN} --who || exit; done");
-    let output = quick(&mut hetrun(&["-n", "3", "sh", "-c", &script]));
+    let output = run(&mut hetrun(&["-n", "3", "sh", "-c", &script]));
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout).lines().count(), 15);
 }
@@ -208,7 +205,7 @@ fn output_comes_in_whole_lines() {
     let script = "i=0; while [ $i -lt 200 ]; do printf '%s' $HETRUN_RANK; \
                   printf '%s\\n' 'abcdefghijklmnopqrstuvwxyz'; i=$((i+1)); done; \
                   echo error >&2; printf last";
-    let output = quick(&mut hetrun(&["-n", "4", "--prefix", "sh", "-c", script]));
+    let output = run(&mut hetrun(&["-n", "4", "--prefix", "sh", "-c", script]));
     assert!(output.status.success());
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for line in text(&output.stdout).lines() {
@@ -238,7 +235,7 @@ fn input_goes_to_rank_0() {
         .expect("hetrun");
     let mut stdin = child.stdin.take().expect("piped");
     let writer = std::thread::spawn(move || stdin.write_all(&vec![b'x'; 3_000_000]));
-    let output = finish(&mut child, Duration::from_secs(20));
+    let output = finish(&mut child);
     writer.join().expect("a writer").expect("written");
     assert_eq!(sorted(&output.stdout), ["[0] 3000000", "[1] 0"]);
     // A process that does not read its input does not stop the job. hetrun does not wait for the end of the input.
@@ -249,7 +246,7 @@ fn input_goes_to_rank_0() {
         .spawn()
         .expect("hetrun");
     let held = child.stdin.take();
-    assert!(finish(&mut child, Duration::from_secs(10)).status.success());
+    assert!(finish(&mut child).status.success());
     drop(held);
 }
 
@@ -316,7 +313,7 @@ fn mistakes_cost_one_line() {
             "option --nodes: ".to_owned(),
         ),
     ] {
-        let output = quick(&mut hetrun(arguments));
+        let output = run(&mut hetrun(arguments));
         assert_eq!(output.status.code(), Some(status), "{arguments:?}");
         let lines = text(&output.stderr);
         assert_eq!(lines.lines().count(), 1, "{lines}");
@@ -334,7 +331,7 @@ fn mistakes_cost_one_line() {
             "HETMP_BOOTSTRAP: 'mpi': not usable (expected alone, hetrun, pmi1, pmi2 or pmix)",
         ),
     ] {
-        let output = quick(hetrun(&["--who"]).env(variable, value));
+        let output = run(hetrun(&["--who"]).env(variable, value));
         assert_eq!(output.status.code(), Some(1));
         assert_eq!(text(&output.stderr), format!("hetmp: {line}\n"));
     }
@@ -342,7 +339,7 @@ fn mistakes_cost_one_line() {
 
 #[test]
 fn who_does_not_know_the_secret_stays_out() {
-    let mut child = hetrun(&["-n", "1", "sh", "-c", "echo $HETMP_JOB; exec sleep 60"])
+    let mut child = hetrun(&["-n", "1", "sh", "-c", "echo $HETMP_JOB; exec sleep 300"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -392,7 +389,7 @@ fn who_does_not_know_the_secret_stays_out() {
     let mut stream = stream;
     stream.write_all(&[1, 0, 0, 0, 99]).expect("written");
     child.stdout = Some(out);
-    let output = finish(&mut child, Duration::from_secs(10));
+    let output = finish(&mut child);
     assert_eq!(
         text(&output.stderr),
         "hetmp: rank 0: unknown request (expected messages of the launcher's protocol)\n"
@@ -404,7 +401,7 @@ fn who_does_not_know_the_secret_stays_out() {
 fn nodes_are_handed_out() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let script = "echo $HETMP_NODES; grep Cpus_allowed_list /proc/self/status";
-    let output = quick(&mut hetrun(&[
+    let output = run(&mut hetrun(&[
         "-n", "1", "--nodes", "1", "sh", "-c", script,
     ]));
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -413,7 +410,7 @@ fn nodes_are_handed_out() {
         println!("skipped: two nodes need two cores");
         return;
     }
-    let output = quick(&mut hetrun(&[
+    let output = run(&mut hetrun(&[
         "-n", "2", "--nodes", "2", "sh", "-c", script,
     ]));
     let lines = sorted(&output.stdout);
@@ -428,7 +425,7 @@ fn several_programs_are_one_job() {
     let mut command = hetrun(&["-n", "1", "-wdir", "/", "-x", "A=1"]);
     command.args(["sh", "-c", show, "first", ":"]);
     command.args(["-n", "2", "-genv", "B", "2", "sh", "-c", show, "second"]);
-    let output = quick(command.current_dir("/usr"));
+    let output = run(command.current_dir("/usr"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(
         sorted(&output.stdout),
@@ -441,13 +438,13 @@ fn several_programs_are_one_job() {
     // They find each other, and each end is an end of the job.
     let who = [HETRUN, "--who"];
     let mut command = hetrun(&["-n", "1"]);
-    let output = quick(command.args(who).args([":", "-np", "2"]).args(who));
+    let output = run(command.args(who).args([":", "-np", "2"]).args(who));
     let lines = sorted(&output.stdout);
     assert_eq!(
         lines.last().map(String::as_str),
         Some("rank 2 of 3, by hetrun, on this machine 0,1,2, at 127.0.0.1, values of 3 exchanged")
     );
-    let output = quick(&mut hetrun(&[
+    let output = run(&mut hetrun(&[
         "-n", "1", "sleep", "30", ":", "-n", "1", "sh", "-c", "exit 3",
     ]));
     assert_eq!(output.status.code(), Some(3));
@@ -461,7 +458,7 @@ fn options_of_other_launchers_do_no_harm() {
         "--allow-run-as-root --mca btl self,tcp -mca pml ob1 --display-map --map-by core \
                    --oversubscribe --bind-to none -np2 --tag-output";
     let options: Vec<&str> = options.split_whitespace().collect();
-    let output = quick(hetrun(&options).args(["echo", "x"]));
+    let output = run(hetrun(&options).args(["echo", "x"]));
     assert!(output.status.success());
     assert_eq!(sorted(&output.stdout), ["[0] x", "[1] x"]);
     assert_eq!(
@@ -479,7 +476,7 @@ fn processes_have_cores_of_their_own() {
         command
             .env_remove("OMP_NUM_THREADS")
             .env_remove("OMP_PLACES");
-        let output = quick(command.args(options).args(["sh", "-c", script]));
+        let output = run(command.args(options).args(["sh", "-c", script]));
         assert!(output.status.success(), "{}", text(&output.stderr));
         sorted(&output.stdout)
     };

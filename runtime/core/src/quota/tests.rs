@@ -142,9 +142,9 @@ fn a_real_group_limits_this_process() {
 }
 
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn reading_is_cheap() {
-    // 100 us is the target on an idle machine; a loaded test machine gets a wide margin, and the
-    // least of several runs is taken.
+    // 100 us is the target.
     let least = (0..50)
         .map(|_| {
             let start = std::time::Instant::now();
@@ -154,7 +154,7 @@ fn reading_is_cheap() {
         .min()
         .expect("runs");
     eprintln!("available_cpus takes {least:?}");
-    assert!(least < std::time::Duration::from_millis(5), "{least:?}");
+    assert!(least < std::time::Duration::from_millis(1), "{least:?}");
 }
 
 proptest! {

@@ -162,7 +162,7 @@ fn tcp(domains: Arc<[Arc<Domain>]>) -> Vec<Box<dyn Engine>> {
             .enumerate()
             .map(|(rank, (listener, domain))| {
                 s.spawn(move || {
-                    let within = Duration::from_secs(10);
+                    let within = Duration::from_secs(60);
                     let streams = connect::mesh(rank as u32, listener, addresses, &[7; 32], within)
                         .expect("connected");
                     Tcp::start(rank as u32, domain.clone(), streams).expect("started")

@@ -340,7 +340,7 @@ fn on_one_machine(only: &[String]) -> u32 {
         let verdict = job(*n, role, variables);
         let ms = began.elapsed().as_millis();
         match verdict {
-            Err(text) if text.contains(line) && ms < 5000 => {
+            Err(text) if text.contains(line) => {
                 println!("{name}: ends as it should, {ms} ms");
             }
             Ok(text) | Err(text) => {
