@@ -189,10 +189,12 @@ fn job(
     more: &[&str],
 ) -> Result<Vec<(Key, f64)>> {
     let mut command = Command::new("timeout");
+    command.arg("300").arg(&library.run).args(library.launcher);
+    if engine == Some("emulated") {
+        // A PE and its adapter would share the one core that a PE gets here.
+        command.args(["--bind-to", "none"]);
+    }
     command
-        .arg("300")
-        .arg(&library.run)
-        .args(library.launcher)
         .args(["-n", &pes.to_string()])
         .arg(&library.program)
         .args(["--ms", &args.ms().to_string()])

@@ -19,7 +19,7 @@ fn the_programs_for_a_gpu_run_as_threads() {
     let (shown, prefix) = (out.display().to_string(), prefix().display().to_string());
     let mut parts = "check,latency,jacobi,spts,experts,search".to_owned();
     if !sample::is_short() {
-        parts += ",omp,shmem";
+        parts += ",cpu,omp,shmem";
     }
     let ran = script(&[
         "run", "--shim", "--out", &shown, "--prefix", &prefix, "--parts", &parts,
@@ -51,6 +51,12 @@ fn the_programs_for_a_gpu_run_as_threads() {
     if !sample::is_short() {
         // Rows of both runtimes, and of jobs of two PEs.
         assert!(read("omp.jsonl").lines().count() > 20 && read("shmem.csv").lines().count() > 20);
+        // On 1 and 2 PEs, by four modes: two of Jacobi, two matrices; the serial solver, too.
+        let cpu = read("cpu.csv");
+        for (app, modes) in [("jacobi2d", 4), ("spts", 5)] {
+            let found = cpu.lines().filter(|l| l.starts_with(&format!("{app},")));
+            assert_eq!(found.count(), 2 * 2 * modes, "{cpu}");
+        }
     }
     assert_eq!(
         read("gpu.json").matches("\"part\": ").count(),

@@ -68,9 +68,12 @@ impl Jobs {
         arguments: &[&str],
     ) -> Result<Output> {
         let mut command = Command::new("timeout");
+        command.arg(LIMIT).arg(&self.run);
+        if engine == "emulated" {
+            // A PE and its adapter would share the one core that a PE gets here.
+            command.args(["--bind-to", "none"]);
+        }
         command
-            .arg(LIMIT)
-            .arg(&self.run)
             .args(["-n", &pes.to_string()])
             .arg(self.folder.join(name))
             .args(arguments)

@@ -174,10 +174,7 @@ fn stop_and_continue_reach_the_processes() {
     becomes(&pid, "S");
     tell(libc::SIGTERM);
     child.stdout = Some(out);
-    assert_eq!(
-        finish(&mut child).status.code(),
-        Some(143)
-    );
+    assert_eq!(finish(&mut child).status.code(), Some(143));
 }
 
 #[test]
