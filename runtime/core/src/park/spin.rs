@@ -73,6 +73,8 @@ pub struct Policy {
     window: AtomicU64,
     /// Tick until which no thread yields, because a yield gave the core to a thread that computes.
     pub(super) crowded_until: AtomicU64,
+    /// Length of the last such time in ticks.
+    crowd: AtomicU64,
 }
 
 #[cfg(not(loom))]
@@ -88,6 +90,7 @@ pub(super) static POLICY: Policy = Policy {
     contended_until: AtomicU64::new(0),
     window: AtomicU64::new(0),
     crowded_until: AtomicU64::new(0),
+    crowd: AtomicU64::new(0),
 };
 
 /// Two turns this far apart (some 1.5 ms at 2.6 GHz) had another program's time slice between them.
@@ -112,21 +115,23 @@ pub(super) const TURNS_YOUNG: u64 = 4000;
 /// How long threads are young: some 8 ms, in which a kernel that ticks 250 times a second balances its cores twice.
 #[cfg(not(loom))]
 const YOUTH: u64 = 20_000_000;
-/// A yield that takes longer than this (some 1 ms, less than a time slice) gave the core to a thread that computes.
-/// With 0.2 ms, jobs that have a machine to themselves slept next to their own processes.
+/// A yield that takes longer than this (some 1 ms, less than a time slice) gave the core to a thread that computes:
+/// as much for each thread of the runtime that shares the core, since these have their turns meanwhile. With 0.2 ms,
+/// jobs that have a machine to themselves slept next to their own processes. With 1 ms for all of them, 32 slaves slept
+/// while the first messages touched their slots, and reached a quarter of their bandwidth.
 #[cfg(not(loom))]
 pub(super) const LONG_YIELD: u64 = 2_600_000;
-/// How long no thread yields after such a yield: some 50 ms. A slice is some milliseconds, so even if the first yield
-/// of each period costs one, a tenth of the time is lost at most.
+/// How long no thread yields after such yields, at most: some 50 ms, after the first one [`FIRST_WINDOW`]. A slice is
+/// some milliseconds, so even if the first yield of each period costs one, a tenth of the time is lost at most.
 #[cfg(not(loom))]
-const CROWDED: u64 = 130_000_000;
+pub(super) const CROWDED: u64 = 130_000_000;
 /// How long a wait sleeps that nobody wakes, nanoseconds.
 #[cfg(not(loom))]
 pub(super) const NAP: u64 = 20_000;
 /// The first contended window, some 3 ms. With a shorter one a loaded machine would pay for a long spin too often;
 /// with a longer one a quiet machine would sleep for no reason.
 #[cfg(not(loom))]
-const FIRST_WINDOW: u64 = 8_000_000;
+pub(super) const FIRST_WINDOW: u64 = 8_000_000;
 /// The longest contended window, some 500 ms.
 #[cfg(not(loom))]
 const LONGEST_WINDOW: u64 = 1_300_000_000;
@@ -282,13 +287,24 @@ impl Policy {
     /// A yield has ended at the tick `now`. False if it took long.
     #[inline]
     pub(super) fn yielded(took: u64, now: u64) -> bool {
-        if took <= LONG_YIELD {
+        took <= LONG_YIELD || Self::yielded_in_turn(took, now)
+    }
+
+    #[cold]
+    fn yielded_in_turn(took: u64, now: u64) -> bool {
+        let others = POLICY.threads.load(Ordering::Relaxed).saturating_sub(1);
+        let turns = others / POLICY.cpus.load(Ordering::Relaxed).max(1);
+        if took / LONG_YIELD < turns as u64 {
             return true;
         }
         if took > GAP {
             Self::saw_contention(now);
         }
-        POLICY.crowded_until.store(now + CROWDED, Ordering::Relaxed);
+        let until = POLICY.crowded_until.load(Ordering::Relaxed);
+        let last = POLICY.crowd.load(Ordering::Relaxed);
+        let crowd = grown(last, now - took < until.saturating_add(CROWDED), CROWDED);
+        POLICY.crowd.store(crowd, Ordering::Relaxed);
+        POLICY.crowded_until.store(now + crowd, Ordering::Relaxed);
         false
     }
 
@@ -325,16 +341,21 @@ impl Policy {
             return;
         }
         let last = POLICY.window.load(Ordering::Relaxed);
-        // Contention again soon after the last window closed: the load is still there, so probe later.
-        let window = if last != 0 && now < until.saturating_add(last) {
-            (last * 2).min(LONGEST_WINDOW)
-        } else {
-            FIRST_WINDOW
-        };
+        let window = grown(last, now < until.saturating_add(last), LONGEST_WINDOW);
         POLICY.window.store(window, Ordering::Relaxed);
         POLICY
             .contended_until
             .store(now + window, Ordering::Relaxed);
+    }
+}
+
+/// The length of a window, if the last one had the length `last`. If its reason was seen again `soon` after that one
+/// closed, the load is still there: probe later.
+#[cfg(not(loom))]
+fn grown(last: u64, soon: bool, longest: u64) -> u64 {
+    match soon && last != 0 {
+        true => (last * 2).min(longest),
+        false => FIRST_WINDOW,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Flags and spins: under the policy as it stands, and under one that a loaded machine makes.
 
 use super::spin::{
-    core_here, note_here, CONTENDED, LONG_YIELD, NAP, NOWHERE, POLICY, SIGNALLER, TURNS_YOUNG,
-    YIELDS, YIELDS_YOUNG,
+    core_here, note_here, CONTENDED, CROWDED, FIRST_WINDOW, LONG_YIELD, NAP, NOWHERE, POLICY,
+    SIGNALLER, TURNS_YOUNG, YIELDS, YIELDS_YOUNG,
 };
 use super::*;
 use crate::sync::{AtomicUsize, Ordering};
@@ -127,7 +127,24 @@ fn after_a_long_yield_nobody_yields() {
     assert!(Policy::yielded(LONG_YIELD, sys::ticks()));
     // Late enough for a test that is kept from running.
     let now = sys::ticks() + (1 << 40);
-    assert!(!Policy::yielded(LONG_YIELD + 1, now));
+    // Each of the threads that share the core may have had its turn.
+    threads.store(33, Ordering::Relaxed);
+    assert!(Policy::yielded(15 * LONG_YIELD, now));
+    assert!(!Policy::yielded(16 * LONG_YIELD, now));
+    threads.store(3, Ordering::Relaxed);
+    // The first time is short; the next ones are longer, while yields stay long.
+    let until = || POLICY.crowded_until.load(Ordering::Relaxed);
+    assert_eq!(until() - now, FIRST_WINDOW);
+    let mut lengths = (0..9).map(|_| {
+        let now = until() + 2 * LONG_YIELD;
+        assert!(!Policy::yielded(2 * LONG_YIELD, now));
+        until() - now
+    });
+    assert_eq!(lengths.next(), Some(2 * FIRST_WINDOW));
+    assert_eq!(lengths.last(), Some(CROWDED));
+    let later = until() + CROWDED + 2 * LONG_YIELD;
+    assert!(!Policy::yielded(LONG_YIELD + 1, later));
+    assert_eq!(until() - later, FIRST_WINDOW);
     assert!((0..1000).any(|_| {
         POLICY.contended_until.store(0, Ordering::Relaxed);
         Policy::budget(NOWHERE) == (POLICY.throttled.load(Ordering::Relaxed), 0)
