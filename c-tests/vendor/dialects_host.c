@@ -30,7 +30,9 @@ int main(int argc, char **argv) {
     for (int i = 0; i < N; i++) x[i] = i;
     uint64_t scale[5] = {N, bits_of(&factor, sizeof factor), bits_of(&shift, sizeof shift), (uint64_t)(uintptr_t)x,
                          (uint64_t)(uintptr_t)y};
-    uint64_t neighbours[2] = {(uint64_t)(uintptr_t)places, 100};
+    const int barrier = hthread_barrier_create(1);
+    CHECK(barrier >= 0 && hthread_barrier_create(0) == -1);
+    uint64_t neighbours[3] = {100, (uint64_t)barrier, (uint64_t)(uintptr_t)places};
 
     /* A group with exec. */
     int group = hthread_group_create(1, 7);
@@ -42,7 +44,7 @@ int main(int argc, char **argv) {
         CHECK(hthread_group_exec(group, "scale", 3, 2, scale) == HT_SUCCESS && hthread_group_wait(group) == HT_SUCCESS);
         for (int i = 0; i < N; i++) CHECK(y[i] == 3.0 * i - 0.5);
         CHECK(hthread_group_exec(group, "nothing", 0, 0, scale) == HT_SUCCESS);
-        CHECK(hthread_group_exec(group, "neighbours", 1, 1, neighbours) == HT_SUCCESS &&
+        CHECK(hthread_group_exec(group, "neighbours", 2, 1, neighbours) == HT_SUCCESS &&
               hthread_group_wait(group) == HT_SUCCESS);
         for (int i = 0; i < 7; i++) CHECK(places[7 + i] == (i + 1) % 7 + 100);
     }
@@ -55,11 +57,12 @@ int main(int argc, char **argv) {
     group = hthread_group_create(1, 24, kernel, 3, 2, scale);
     CHECK(group >= 0 && hthread_group_wait(group) == HT_SUCCESS);
     for (int i = 0; i < N; i++) CHECK(y[i] == 3.0 * i - 0.5);
-    CHECK(hthread_group_exec(group, "neighbours", 1, 1, neighbours) == HT_SUCCESS &&
+    CHECK(hthread_group_exec(group, "neighbours", 2, 1, neighbours) == HT_SUCCESS &&
           hthread_group_wait(group) == HT_SUCCESS);
     for (int i = 0; i < 24; i++) CHECK(places[24 + i] == (i + 1) % 24 + 100);
     CHECK(hthread_group_destroy(group) == HT_SUCCESS);
     CHECK(hthread_group_create(1, 24, "none", 0, 0, scale) == -1 && hthread_get_avail_threads(1) == 24);
+    hthread_barrier_destroy(barrier);
     hthread_free(x);
     hthread_free(y);
     hthread_free(places);

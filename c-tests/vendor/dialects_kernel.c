@@ -19,10 +19,10 @@ __global__ void scale(int n, double factor, float shift, const double *x, double
 }
 
 /* Each thread adds what its neighbour wrote before the barrier. */
-__global__ void neighbours(long *places, unsigned short add) {
+__global__ void neighbours(unsigned short add, unsigned barrier, long *places) {
     const int id = get_thread_id(), size = get_group_size();
     places[id] = id + add;
-    group_barrier(0);
+    group_barrier(barrier);
     places[size + id] = places[(id + 1) % size];
 }
 

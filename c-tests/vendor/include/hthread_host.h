@@ -25,6 +25,9 @@ int hthread_group_create_exec(int cluster_id, int num, const char *func_name, in
 int hthread_group_exec(int thread_id, const char *func_name, int scalar_args, int ptr_args, uint64_t *arg_array);
 int hthread_group_wait(int thread_id);
 int hthread_group_destroy(int thread_id);
+/* A number for kernels to pass to group_barrier. */
+int hthread_barrier_create(int cluster_id);
+void hthread_barrier_destroy(int barrier_id);
 void *hthread_malloc(int cluster_id, unsigned long bytes, int mode);
 void hthread_free(void *ptr);
 
