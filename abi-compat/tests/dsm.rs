@@ -14,6 +14,8 @@ mod harness;
 mod libraries;
 #[path = "dsm/moves.rs"]
 mod moves;
+#[path = "dsm/pool.rs"]
+mod pool;
 #[path = "dsm/programs.rs"]
 mod programs;
 #[path = "dsm/schedules.rs"]

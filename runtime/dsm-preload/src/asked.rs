@@ -8,6 +8,7 @@ use hetmp_core::env;
 use hetmp_core::topo::nodes::dsm::{self, Member};
 use hetmp_core::topo::{CpuSet, Topology};
 use pages::backend::{probe_uffd, Kind};
+use pages::pool::{LeftOut, Wanted};
 
 pub(crate) fn variable(name: &CStr) -> Option<&'static str> {
     // SAFETY: no other thread changes the environment before `main`, and a variable's value stays where it
@@ -91,24 +92,59 @@ pub(crate) fn apart() -> bool {
     .unwrap_or(false)
 }
 
+/// What the user asked for by `HETMP_DSM`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    By(Kind),
+    /// Pages of a pool, with or without the checker.
+    Pool(bool),
+}
+
+fn word() -> Option<Word> {
+    chosen("HETMP_DSM", c"HETMP_DSM", |value| {
+        let text = core::str::from_utf8(value).ok()?;
+        match &text.trim().to_ascii_lowercase()[..] {
+            "pool" => Some(Word::Pool(false)),
+            "pool:check" => Some(Word::Pool(true)),
+            other => Kind::of(other).map(Word::By),
+        }
+    })
+}
+
+/// The pool that the user wants (`HETMP_DSM`).
+pub(crate) fn pool() -> Option<Wanted> {
+    let Some(Word::Pool(checks)) = word() else {
+        return None;
+    };
+    Some(Wanted {
+        checks,
+        says: is_verbose(),
+        left_out: variable(c"HETMP_TEST_POOL").and_then(LeftOut::of),
+    })
+}
+
+/// Is the user to be told what is done (`HETMP_VERBOSE`)?
+pub(crate) fn is_verbose() -> bool {
+    variable(c"HETMP_VERBOSE").and_then(|v| env::switch(v.as_bytes())) == Some(true)
+}
+
 /// How this process can catch page faults; as the user asked for by `HETMP_DSM`, or else by userfaultfd if that is
 /// allowed.
 ///
 /// # Errors
 /// One line.
 pub(crate) fn backend() -> Result<Kind, String> {
-    let Some(text) = variable(c"HETMP_DSM") else {
-        let Err(refused) = probe_uffd() else {
-            return Ok(Kind::Uffd);
-        };
-        return match kernel::probe() {
-            Ok(()) => Ok(Kind::Sigsegv),
-            Err(_) => Err(refused),
-        };
-    };
-    match Kind::of(&text.trim().to_ascii_lowercase()) {
-        Some(Kind::Uffd) => probe_uffd().map(|()| Kind::Uffd),
-        Some(Kind::Sigsegv) => kernel::probe().map(|()| Kind::Sigsegv),
-        None => Err(env::refusal("HETMP_DSM", text.as_bytes())),
+    match word() {
+        Some(Word::By(Kind::Uffd)) => probe_uffd().map(|()| Kind::Uffd),
+        Some(Word::By(Kind::Sigsegv)) => kernel::probe().map(|()| Kind::Sigsegv),
+        Some(Word::Pool(_)) | None => {
+            let Err(refused) = probe_uffd() else {
+                return Ok(Kind::Uffd);
+            };
+            match kernel::probe() {
+                Ok(()) => Ok(Kind::Sigsegv),
+                Err(_) => Err(refused),
+            }
+        }
     }
 }

@@ -140,6 +140,9 @@ extern "C" fn waits(words: *mut u64) {
 
 /// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
 extern "C" fn leave() {
+    if let Some(said) = together().driver().said() {
+        hetmp_core::report::warn(format_args!("dsm: {said}"));
+    }
     if LAUNCHED.load(Ordering::Relaxed) {
         together().ask(Op::Leave, [0; 3]);
     }

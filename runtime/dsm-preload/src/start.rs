@@ -5,7 +5,7 @@
 //! version of their own, so their types are those of the same build.
 
 use crate::arena::SHARED;
-use crate::asked::{ahead, apart, asked, backend, cpus_told, members, variable, Asked};
+use crate::asked::{ahead, apart, asked, backend, cpus_told, is_verbose, members, pool, variable, Asked};
 use crate::locals::ThreadLocals;
 use crate::objects::{objects, Object};
 use crate::refuse::fail;
@@ -21,6 +21,7 @@ use libc::c_int;
 use pages::backend::Kind;
 use pages::driver::{self, Driver, Launched, Peers, Settings};
 use pages::fork;
+use pages::pool::Shared;
 use pages::space::{Range, Space};
 use pages::tables;
 use pages::together;
@@ -254,8 +255,10 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         home: n,
         executable,
     }));
+    let space = Space::new(&ranges);
     let settings = Settings {
-        space: Space::new(&ranges),
+        pool: pool_of(&space, count, job.is_some()),
+        space,
         // Memory that both map has the form of one instruction set: cache lines are longer on some.
         way: if alike { Way::Auto } else { Way::Tcp },
         backend: Some(kind),
@@ -324,10 +327,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         Err(e) => fail(format_args!("{e}")),
     };
     if kind == Kind::Sigsegv {
-        if me == 0
-            && variable(c"HETMP_VERBOSE").and_then(|v| hetmp_core::env::switch(v.as_bytes()))
-                == Some(true)
-        {
+        if me == 0 && is_verbose() {
             report::warn(format_args!(
                 "dsm: page faults by signals (HETMP_DSM=sigsegv)"
             ));
@@ -365,6 +365,20 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         }
     }
     driver
+}
+
+/// The pool that the user asked for, before nodes are forked, so that all have it.
+fn pool_of(space: &Space, count: u8, is_launched: bool) -> Option<&'static Shared> {
+    let wanted = pool()?;
+    if is_launched {
+        fail(format_args!(
+            "HETMP_DSM: 'pool': on nodes that hetrun started (expected nodes of one machine, hetmp run --nodes dsm:N)"
+        ));
+    }
+    match Shared::new(space.len(), count, wanted) {
+        Ok(shared) => Some(shared),
+        Err(e) => fail(format_args!("HETMP_DSM: 'pool': no addresses for it ({e})")),
+    }
 }
 
 /// Tells the program that it is not the only thread, as the C library does when the first one starts. The variable lies

@@ -11,10 +11,12 @@ use crate::fork::Forked;
 use crate::holds::Keep;
 use crate::loans::Switch;
 use crate::meeting::Meeting;
-use crate::pages::{places, Pages, PORT, TAG};
+use crate::pages::{places, Pages, Parts, Serves, PORT, TAG};
+use crate::pool::{Pool, Shared};
 use crate::prompt::{be_prompt, stay_on};
 use crate::server::PageServer;
 use crate::space::Space;
+use crate::waiting::{Waiting, END, FAULTS, MESSAGE};
 use crate::NodeId;
 use crate::PAGE;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -27,11 +29,13 @@ use hetmp_core::topo::{self, CpuSet};
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::engine::QueuePair;
 use hetmp_nic::job::{self, Job, Request, Way};
-use std::sync::{mpsc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Enough messages for everything that can be under way to one node: a few for each of its threads.
 const MESSAGES: usize = 4096;
 const DEPTH: usize = 1024;
+/// The home of no page.
+const NOBODY: NodeId = NodeId::MAX;
 /// Bytes of stack of a thread that serves pages.
 pub(crate) const STACK: usize = 2 << 20;
 
@@ -48,6 +52,8 @@ pub struct Settings {
     pub apart: bool,
     /// Pages come along with others.
     pub ahead: bool,
+    /// The pool that forked nodes share; then no pages travel.
+    pub pool: Option<&'static Shared>,
 }
 
 /// A callback for messages outside of the page protocol: sender, tag, bytes. Runs on the thread that waits
@@ -56,8 +62,8 @@ pub type Handler = Box<dyn Fn(NodeId, u32, &[u8]) + Send + Sync>;
 
 /// Who serves this node's pages.
 enum Serving {
-    /// This node, by messages.
-    Here(&'static Pages),
+    /// This node, by messages, or from a pool.
+    Here(&'static dyn Serves),
     /// A server in this process, the origin, which serves all nodes.
     AllHere(&'static PageServer),
     /// The server in the origin. The userfaultfd stays open here, too: if the origin ends, the kernel would otherwise
@@ -72,6 +78,7 @@ pub struct Driver {
     space: Space,
     job: &'static Job,
     serving: Serving,
+    pool: Option<&'static Pool>,
     link: &'static Mutex<QueuePair>,
     handler: OnceLock<Handler>,
     counts: &'static Counts,
@@ -213,14 +220,14 @@ unsafe fn begin(
     };
     let joining = job::begin(request, exchange.as_mut()).map_err(|e| e.to_string())?;
     let (alias, file) = (joining.base(), joining.file());
-    fill(alias);
+    fill(settings.pool.map_or(alias, Shared::base));
     let mut joined = joining.meet(exchange.as_mut(), &[], &mut |_, _, _| Ok(()), &|_, _| None)?;
     joined.start(exchange.as_mut())?;
     // Nodes of this machine that can map each other's files need no messages for their pages.
     let mapped = joined.peers().iter().all(|p| !p.base().is_null());
     let server = forked
         .as_ref()
-        .filter(|_| mapped && settings.backend == Some(Kind::Uffd));
+        .filter(|_| mapped && settings.backend == Some(Kind::Uffd) && settings.pool.is_none());
     if let Some(forked) = server {
         // All threads of a node stay on its CPUs: the server's thread for this node does so, too, and only there
         // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs if it
@@ -256,7 +263,8 @@ unsafe fn begin(
     } else {
         // SAFETY: the view was mapped just now. In the file, the home's pages have their content, and other pages
         // are empty.
-        backend = Some(unsafe { backend::start(settings.backend, &space, alias, me) }?);
+        let home = if settings.pool.is_some() { NOBODY } else { me };
+        backend = Some(unsafe { backend::start(settings.backend, &space, alias, home) }?);
     }
     exchange.fence().map_err(|e| e.to_string())?;
     let job = joined.establish(exchange);
@@ -277,16 +285,26 @@ unsafe fn begin(
         .unwrap_or_else(|| Box::leak(Box::default()));
     let keep: &'static Keep = Box::leak(Box::default());
     let lending: &'static Switch = Box::leak(Box::default());
+    let mut pool: Option<&'static Pool> = None;
     let serving = match (backend, &forked, watched.pop()) {
-        (Some(backend), ..) => Serving::Here(Box::leak(Box::new(Pages::new(
-            (me, nodes),
-            space.clone(),
-            alias,
-            backend,
-            link,
-            (counts, keep, lending),
-            settings.ahead,
-        )))),
+        (Some(backend), ..) => {
+            let parts = Parts {
+                space: space.clone(),
+                copies: alias,
+                backend,
+                link,
+                counts,
+                keep,
+                lending,
+            };
+            Serving::Here(match settings.pool {
+                Some(shared) => {
+                    let new = Pool::new((me, nodes), parts, shared);
+                    *pool.insert(Box::leak(Box::new(new)))
+                }
+                None => Box::leak(Box::new(Pages::new((me, nodes), parts, settings.ahead))),
+            })
+        }
         (None, Some(forked), Some(last)) if me == 0 => {
             watched.push(last);
             let (counts, ahead) = (forked.counts(), settings.ahead);
@@ -302,6 +320,7 @@ unsafe fn begin(
         space,
         job,
         serving,
+        pool,
         link,
         handler: OnceLock::new(),
         counts,
@@ -341,47 +360,6 @@ unsafe fn begin(
     Ok(driver)
 }
 
-const FAULTS: &str = "hetmp-dsm-fault";
-const MESSAGE: &str = "hetmp-dsm-msg";
-const END: &str = "hetmp-dsm-end";
-
-type Body = Box<dyn FnOnce() + Send>;
-
-/// This node's threads, which wait for what they shall do.
-///
-/// They are started before the view is mapped. The C library's function that starts a thread reads and writes a
-/// variable (`__libc_single_threaded`) that lies in the program's own data if the program uses the variable, as C++'s
-/// shared pointers do. In the view that page is absent, and there would be no thread yet to serve the fault.
-struct Waiting(Vec<(&'static str, mpsc::Sender<Body>)>);
-
-impl Waiting {
-    fn start(me: NodeId, faults: usize, end: bool) -> Result<Waiting, String> {
-        let names = core::iter::repeat_n(FAULTS, faults)
-            .chain([MESSAGE])
-            .chain(end.then_some(END));
-        let threads = names.map(|name| {
-            let (give, take) = mpsc::channel::<Body>();
-            // The stack's size is given. Without it the standard library would look for one in the environment, and the
-            // program's `environ` may lie in shared pages.
-            std::thread::Builder::new()
-                .name(name.to_owned())
-                .stack_size(STACK)
-                .spawn(move || take.recv().into_iter().for_each(|body| body()))
-                .map(|_| (name, give))
-                .map_err(|e| format!("thread of node {me}: {e}"))
-        });
-        threads.collect::<Result<_, _>>().map(Waiting)
-    }
-
-    /// Lets the next thread of this name do what it shall.
-    fn run(&mut self, name: &str, body: Body) {
-        let at = self.0.iter().position(|t| t.0 == name);
-        let thread = at.map(|at| self.0.swap_remove(at));
-        let given = thread.is_some_and(|t| t.1.send(body).is_ok());
-        assert!(given, "a thread {name} waits");
-    }
-}
-
 impl Driver {
     /// This node.
     pub fn me(&self) -> NodeId {
@@ -396,7 +374,7 @@ impl Driver {
     /// How faults are caught.
     pub fn backend(&self) -> Kind {
         match &self.serving {
-            Serving::Here(pages) => pages.backend().kind(),
+            Serving::Here(pages) => pages.kind(),
             Serving::AllHere(_) | Serving::AtTheOrigin { .. } => Kind::Uffd,
         }
     }
@@ -447,6 +425,16 @@ impl Driver {
             Serving::AtTheOrigin { .. } => return false,
         }
         true
+    }
+
+    /// The pool, if pages are taken from one.
+    pub(crate) fn pool(&self) -> Option<&'static Pool> {
+        self.pool
+    }
+
+    /// One line about what all nodes did with the pool, if there is one.
+    pub fn said(&self) -> Option<String> {
+        self.pool.and_then(Pool::said)
     }
 
     /// Sets the callback for messages with tags other than 0. The first callback stays. Until there is one,

@@ -6,7 +6,7 @@
 //! The program's own threads never run this code: a thread that faults sleeps in the kernel (or in the signal
 //! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Kind};
 use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Keep, Length};
@@ -107,6 +107,41 @@ fn extend(run: &mut Option<Run>, page: u64, access: Access, space: &Space) -> bo
     }
 }
 
+/// What a node that serves its own pages has.
+pub(crate) struct Parts {
+    pub(crate) space: Space,
+    /// Where the whole file is mapped: this node's copies, one page after another.
+    pub(crate) copies: *mut u8,
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) link: &'static Mutex<QueuePair>,
+    pub(crate) counts: &'static Counts,
+    pub(crate) keep: &'static Keep,
+    pub(crate) lending: &'static Switch,
+}
+
+/// Serves the pages of one node, in that node.
+pub(crate) trait Serves: Send + Sync {
+    /// How faults are caught.
+    fn kind(&self) -> Kind;
+
+    /// Serves the faults of this node's threads as long as the process lives.
+    fn serve_faults(&self) -> !;
+
+    /// Takes a message of the page protocol.
+    fn receive(&self, from: NodeId, bytes: &[u8]);
+
+    /// Ends the holds that are over and that a peer waits for. Returns the nanoseconds until the next such
+    /// hold ends.
+    fn end_holds(&self) -> u64;
+
+    /// Gives all pages back that are borrowed now, and waits until their homes have them.
+    fn settle(&self);
+
+    /// The address of the page for which nodes asked most often but for `rank` other pages, and the number of
+    /// requests. Only requests to this node are counted, as the pages' home.
+    fn hot(&self, rank: usize) -> Option<(usize, u64)>;
+}
+
 /// See the [module](self).
 pub(crate) struct Pages {
     me: NodeId,
@@ -133,17 +168,9 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// The pages of `space` as node `me` of `nodes`, in the protocol's first state. `alias`: where the whole file is
-    /// mapped.
-    pub(crate) fn new(
-        (me, nodes): (NodeId, NodeId),
-        space: Space,
-        alias: *mut u8,
-        backend: Box<dyn Backend>,
-        link: &'static Mutex<QueuePair>,
-        (counts, keep, lending): (&'static Counts, &'static Keep, &'static Switch),
-        ahead: bool,
-    ) -> Pages {
+    /// The pages of a space as node `me` of `nodes`, in the protocol's first state. `ahead`: pages come along with others.
+    pub(crate) fn new((me, nodes): (NodeId, NodeId), parts: Parts, ahead: bool) -> Pages {
+        let space = parts.space;
         // Between two nodes each turn is between the home and another node already.
         let homes = match nodes {
             0..=2 => space.homes(),
@@ -167,30 +194,16 @@ impl Pages {
         Pages {
             me,
             space,
-            alias,
-            backend,
-            link,
-            counts,
+            alias: parts.copies,
+            backend: parts.backend,
+            link: parts.link,
+            counts: parts.counts,
             ahead,
-            keep,
-            lending,
+            keep: parts.keep,
+            lending: parts.lending,
             core: Mutex::new(core),
             returned: Condvar::new(),
         }
-    }
-
-    pub(crate) fn backend(&self) -> &dyn Backend {
-        self.backend.as_ref()
-    }
-
-    /// The address of the page for which nodes asked most often but for `rank` other pages, and the number of
-    /// requests. Only requests to this node are counted, as the pages' home.
-    pub(crate) fn hot(&self, rank: usize) -> Option<(usize, u64)> {
-        let core = self.lock();
-        let mut all: Vec<(u64, u64)> = core.wanted.iter().map(|(&p, &n)| (n, p)).collect();
-        all.sort_unstable_by(|a, b| b.cmp(a));
-        let &(requests, page) = all.get(rank)?;
-        Some((self.address(page), requests))
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
@@ -203,50 +216,6 @@ impl Pages {
         // SAFETY: _exit has no preconditions. Memory of the program may be lost, so none of its code may run
         // any more.
         unsafe { libc::_exit(1) }
-    }
-
-    /// Serves the faults of this node's threads as long as the process lives.
-    pub(crate) fn serve_faults(&self) -> ! {
-        loop {
-            let fault = match self.backend.next_fault() {
-                Ok(fault) => fault,
-                Err(e) => self.fail(format_args!("page faults cannot be read: {e}")),
-            };
-            let Some(page) = self.space.page_of(fault.address) else {
-                self.fail(format_args!(
-                    "a fault at {:#x}, outside of the shared ranges",
-                    fault.address
-                ));
-            };
-            let mut guard = self.lock();
-            let core = &mut *guard;
-            self.look_up(core);
-            if core.node.access(page) < fault.access {
-                self.counts.asks(fault);
-                (core.waits).begin(page, fault.thread, sys::monotonic_ns());
-                self.keep.asks();
-            } else {
-                self.counts.local.fetch_add(1, Ordering::Relaxed);
-            }
-            if core.node.is_untouched(page) && core.node.access(page) == Access::Write {
-                self.touch(core, page);
-            }
-            let wants =
-                core.node.access(page) < fault.access && core.node.wanted(page) == Access::None;
-            core.node.fault(page, fault.access, &mut core.out);
-            if wants && core.node.is_demanded(page) && self.keep.is_on() {
-                // Its turn comes after that of who waits.
-                core.node.release(page, &mut core.out);
-            }
-            self.carry_out(core);
-            if self.ahead && wants {
-                let phase = self.counts.phase.load(Ordering::Relaxed);
-                for run in core.sets.fault(phase, page, fault.access) {
-                    self.ask_along(core, run);
-                }
-                self.carry_out(core);
-            }
-        }
     }
 
     /// Asks for pages that no thread has asked for yet.
@@ -279,45 +248,11 @@ impl Pages {
         }
     }
 
-    /// Takes a message of the page protocol.
-    pub(crate) fn receive(&self, from: NodeId, bytes: &[u8]) {
-        let Some((message, count)) = Message::decode(bytes) else {
-            self.fail(format_args!(
-                "{bytes:?} of node {from}: unknown (expected a message of the page protocol)"
-            ));
-        };
-        let mut guard = self.lock();
-        let core = &mut *guard;
-        if let Message::Lend { .. } = message {
-            // A thread that orders memory counts that, and then looks for loans; so one of the two sees the other.
-            self.counts.loans.fetch_add(1, Ordering::SeqCst);
-        }
-        self.look_up(core);
-        for i in 0..u64::from(count) {
-            self.accept(core, from, message.about(message.page() + i));
-        }
-        self.carry_out(core);
-    }
-
     /// Learns what the program's threads have said.
     fn look_up(&self, core: &mut Core) {
         let order = self.counts.orders.load(Ordering::SeqCst);
         core.node.set_order(order);
         core.node.set_lending(self.lending.get());
-    }
-
-    /// Gives all pages back that are borrowed now, and waits until their homes have them.
-    pub(crate) fn settle(&self) {
-        let mut core = self.lock();
-        let mine: BTreeSet<u64> = core.node.borrowed().collect();
-        loop {
-            let is_settled = |page: &u64| !core.node.has_loan(*page);
-            if mine.iter().all(is_settled) && core.node.loans() == core.node.borrowed().count() {
-                return;
-            }
-            self.give_back(&mut core, |page| mine.contains(&page));
-            core = (self.returned.wait(core)).unwrap_or_else(PoisonError::into_inner);
-        }
     }
 
     /// Gives back as many of these borrowed pages as there are places for. Nothing while others are on their way.
@@ -348,32 +283,6 @@ impl Pages {
         if core.node.is_demanded(page) && !core.due.contains(&page) {
             core.due.push(page);
         }
-    }
-
-    /// Ends the holds that are over and that a peer waits for. Returns the nanoseconds until the next such
-    /// hold ends.
-    pub(crate) fn end_holds(&self) -> u64 {
-        let mut guard = self.lock();
-        let core = &mut *guard;
-        let mut next = u64::MAX;
-        let mut i = 0;
-        while let Some(&page) = core.due.get(i) {
-            let left = self.keep.wait(core.holds.left(page));
-            if left > 0 && core.node.is_held(page) {
-                next = next.min(left);
-                i += 1;
-            } else {
-                core.due.swap_remove(i);
-                core.node.release(page, &mut core.out);
-            }
-        }
-        let late = core.loaned.left_ns(core.node.loans());
-        if late == Some(0) {
-            self.give_back(core, |_| true);
-        }
-        self.carry_out(core);
-        let late = core.loaned.left_ns(core.node.loans());
-        late.map_or(next, |left| next.min(left))
     }
 
     /// Carries out the state machine's actions. Messages to this node itself are taken at once.
@@ -524,5 +433,118 @@ impl Pages {
             link.fence(to.into());
         }
         let _ = link.send_inline(to.into(), PORT, TAG, &message.encode(count));
+    }
+}
+
+impl Serves for Pages {
+    fn kind(&self) -> Kind {
+        self.backend.kind()
+    }
+
+    fn serve_faults(&self) -> ! {
+        loop {
+            let fault = match self.backend.next_fault() {
+                Ok(fault) => fault,
+                Err(e) => self.fail(format_args!("page faults cannot be read: {e}")),
+            };
+            let Some(page) = self.space.page_of(fault.address) else {
+                self.fail(format_args!(
+                    "a fault at {:#x}, outside of the shared ranges",
+                    fault.address
+                ));
+            };
+            let mut guard = self.lock();
+            let core = &mut *guard;
+            self.look_up(core);
+            if core.node.access(page) < fault.access {
+                self.counts.asks(fault);
+                (core.waits).begin(page, fault.thread, sys::monotonic_ns());
+                self.keep.asks();
+            } else {
+                self.counts.local.fetch_add(1, Ordering::Relaxed);
+            }
+            if core.node.is_untouched(page) && core.node.access(page) == Access::Write {
+                self.touch(core, page);
+            }
+            let wants =
+                core.node.access(page) < fault.access && core.node.wanted(page) == Access::None;
+            core.node.fault(page, fault.access, &mut core.out);
+            if wants && core.node.is_demanded(page) && self.keep.is_on() {
+                // Its turn comes after that of who waits.
+                core.node.release(page, &mut core.out);
+            }
+            self.carry_out(core);
+            if self.ahead && wants {
+                let phase = self.counts.phase.load(Ordering::Relaxed);
+                for run in core.sets.fault(phase, page, fault.access) {
+                    self.ask_along(core, run);
+                }
+                self.carry_out(core);
+            }
+        }
+    }
+
+    fn receive(&self, from: NodeId, bytes: &[u8]) {
+        let Some((message, count)) = Message::decode(bytes) else {
+            self.fail(format_args!(
+                "{bytes:?} of node {from}: unknown (expected a message of the page protocol)"
+            ));
+        };
+        let mut guard = self.lock();
+        let core = &mut *guard;
+        if let Message::Lend { .. } = message {
+            // A thread that orders memory counts that, and then looks for loans; so one of the two sees the other.
+            self.counts.loans.fetch_add(1, Ordering::SeqCst);
+        }
+        self.look_up(core);
+        for i in 0..u64::from(count) {
+            self.accept(core, from, message.about(message.page() + i));
+        }
+        self.carry_out(core);
+    }
+
+    fn end_holds(&self) -> u64 {
+        let mut guard = self.lock();
+        let core = &mut *guard;
+        let mut next = u64::MAX;
+        let mut i = 0;
+        while let Some(&page) = core.due.get(i) {
+            let left = self.keep.wait(core.holds.left(page));
+            if left > 0 && core.node.is_held(page) {
+                next = next.min(left);
+                i += 1;
+            } else {
+                core.due.swap_remove(i);
+                core.node.release(page, &mut core.out);
+            }
+        }
+        let late = core.loaned.left_ns(core.node.loans());
+        if late == Some(0) {
+            self.give_back(core, |_| true);
+        }
+        self.carry_out(core);
+        let late = core.loaned.left_ns(core.node.loans());
+        late.map_or(next, |left| next.min(left))
+    }
+
+    fn settle(&self) {
+        let mut core = self.lock();
+        let mine: BTreeSet<u64> = core.node.borrowed().collect();
+        loop {
+            let is_settled = |page: &u64| !core.node.has_loan(*page);
+            if mine.iter().all(is_settled) && core.node.loans() == core.node.borrowed().count() {
+                return;
+            }
+            self.give_back(&mut core, |page| mine.contains(&page));
+            core = (self.returned.wait(core)).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn hot(&self, rank: usize) -> Option<(usize, u64)> {
+        let core = self.lock();
+        let mut all: Vec<(u64, u64)> = core.wanted.iter().map(|(&p, &n)| (n, p)).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let &(requests, page) = all.get(rank)?;
+        Some((self.address(page), requests))
     }
 }

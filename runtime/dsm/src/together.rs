@@ -15,6 +15,7 @@ mod state;
 
 use crate::driver::Driver;
 use crate::meeting;
+use crate::pool::Point;
 use crate::{NodeId, MAX_NODES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crossbeam_utils::Backoff;
@@ -138,10 +139,18 @@ impl Together {
     /// Makes a request and waits for its answer. May be called on a shared stack.
     pub fn ask(&self, op: Op, words: Words) -> Words {
         let orders = !matches!(op, Op::Take | Op::Claim | Op::Hot);
+        let pool = self.driver.pool();
+        let point = pool.and_then(|p| Point::of(op).filter(|at| p.minds(*at)));
         if orders {
             self.settle();
         }
+        if let Some(at) = point.filter(|at| at.releases()) {
+            self.answer_to(Op::Settle, [at as u64 + 1, 1, words[0]]);
+        }
         let answer = self.answer_to(op, words);
+        if let Some(at) = point.filter(|at| at.acquires()) {
+            self.answer_to(Op::Settle, [at as u64 + 1, 0, answer[0]]);
+        }
         if orders {
             self.driver.counts().orders.fetch_add(1, Ordering::SeqCst);
             self.settle();
@@ -204,7 +213,10 @@ impl Together {
                     }
                 }
                 if op == Op::Settle as u32 {
-                    self.settle_here();
+                    match (self.driver.pool(), words[0].checked_sub(1)) {
+                        (Some(pool), Some(at)) => pool.order(at as u8, words[1] != 0, words[2]),
+                        _ => self.settle_here(),
+                    }
                 }
                 let run = |s: &mut State, out: &mut Vec<Effect>| match Op::of(op) {
                     Some(op) => s.request(i, op, words, out),

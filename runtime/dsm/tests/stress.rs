@@ -57,6 +57,7 @@ fn settings(args: &[&str]) -> (u8, Settings, u64) {
         backend: Kind::of(args[2]),
         apart: false,
         ahead: true,
+        pool: None,
     };
     (nodes, settings, args[3].parse().expect("operations"))
 }

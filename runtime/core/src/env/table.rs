@@ -296,8 +296,9 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_DSM", Kind::Word)
         .default("uffd; sigsegv where that is forbidden")
-        .accepts("uffd or sigsegv")
-        .help("How page faults are caught on nodes dsm:N: userfaultfd, or signals and mprotect.")
+        .accepts("uffd, sigsegv, pool or pool:check")
+        .help("How page faults are caught on nodes dsm:N: userfaultfd, or signals and mprotect. pool: nodes share a \
+            memory without coherence, and move no pages; check: and name stale lines.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_CROSS", Kind::Word)
         .default("auto")

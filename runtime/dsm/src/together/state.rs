@@ -65,7 +65,8 @@ pub enum Op {
     /// in the region, and the block; a block that no node has only looks. Answered at once: 1 if nobody had taken the
     /// block before, and the blocks that are taken now, as bits.
     Claim,
-    /// Gives back what this node has borrowed. Answered when that is done, which is before this is handed in here.
+    /// Gives back what this node has borrowed, or does what a point demands of a pool, if the first word is the point's
+    /// number plus 1. Answered when that is done, which is before this is handed in here.
     Settle,
 }
 
