@@ -514,7 +514,7 @@ fn what_cannot_be_is_refused_with_one_line() {
     );
     refused(
         &[("HETMP_DSM", "mmu")],
-        "'mmu': unknown (expected uffd, sigsegv, pool or pool:check)",
+        "'mmu': unknown (expected uffd, sigsegv, or pool[:FILE][,check])",
     );
     refused(
         &[("HETMP_DSM_CPUS", "mine")],

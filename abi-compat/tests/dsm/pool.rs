@@ -3,7 +3,7 @@
 
 use crate::harness::{compile, prints_the_same, run, same_with, skipped};
 
-const CHECKED: [(&str, &str); 1] = [("HETMP_DSM", "pool:check")];
+const CHECKED: [(&str, &str); 1] = [("HETMP_DSM", "pool,check")];
 const STALE: &str = "uses it as it was before";
 
 /// Loops with atomic operations and reductions, barriers, neighbouring bytes, and every construct.
@@ -18,7 +18,7 @@ fn programs_on_a_pool_print_the_same() {
         ("c-tests/dsm/constructs.c", &[], 2),
     ];
     for (source, args, nodes) in programs {
-        for by in ["pool", "pool:check"] {
+        for by in ["pool", "pool,check"] {
             if let Some(said) = same_with(source, args, nodes, &[("HETMP_DSM", by)]) {
                 assert!(!said.contains(STALE), "{source}: {said}");
                 assert!(!said.contains("pool: 0 lines"), "{source}: {said}");
@@ -41,21 +41,44 @@ fn what_is_left_out_at_a_point_is_seen_and_named() {
     let said = String::from_utf8_lossy(&got.stderr);
     assert!(!said.contains("pool: line"), "{said}");
     for (left_out, named) in [
-        ("write-back:fork", "was not written back at the beginning of a region"),
-        ("invalidate:begin", "was not taken anew at the beginning of a node's part"),
+        (
+            "write-back:fork",
+            "was not written back at the beginning of a region",
+        ),
+        (
+            "invalidate:begin",
+            "was not taken anew at the beginning of a node's part",
+        ),
         ("write-back:barrier", "was not written back at a barrier"),
         ("invalidate:barrier", "was not taken anew at a barrier"),
-        ("write-back:unlock", "was not written back at giving a lock back"),
+        (
+            "write-back:unlock",
+            "was not written back at giving a lock back",
+        ),
         ("invalidate:lock", "was not taken anew at taking a lock"),
-        ("write-back:end", "was not written back at the end of a node's part"),
-        ("invalidate:join", "was not taken anew at the end of a region"),
+        (
+            "write-back:end",
+            "was not written back at the end of a node's part",
+        ),
+        (
+            "invalidate:join",
+            "was not taken anew at the end of a region",
+        ),
     ] {
-        let got = run(&program, &[], 2, &[two, CHECKED[0], ("HETMP_TEST_POOL", left_out)]);
+        let got = run(
+            &program,
+            &[],
+            2,
+            &[two, CHECKED[0], ("HETMP_TEST_POOL", left_out)],
+        );
         let said = String::from_utf8_lossy(&got.stderr);
         assert!(got.status.success(), "{left_out}: {said}");
         assert_ne!(got.stdout, expected.stdout, "{left_out}: {said}");
         let line = said.lines().find(|l| l.contains(named));
-        assert!(line.is_some_and(|l| l.contains(STALE)), "{left_out}: {said}");
+        assert!(
+            line.is_some_and(|l| l.contains(STALE)),
+            "{left_out}: {said}"
+        );
     }
 }
 

@@ -8,7 +8,8 @@ use hetmp_core::env;
 use hetmp_core::topo::nodes::dsm::{self, Member};
 use hetmp_core::topo::{CpuSet, Topology};
 use pages::backend::{probe_uffd, Kind};
-use pages::pool::{LeftOut, Wanted};
+use pages::pool::{LeftOut, Shared, Wanted};
+use pages::space::Space;
 
 pub(crate) fn variable(name: &CStr) -> Option<&'static str> {
     // SAFETY: no other thread changes the environment before `main`, and a variable's value stays where it
@@ -96,31 +97,70 @@ pub(crate) fn apart() -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Word {
     By(Kind),
-    /// Pages of a pool, with or without the checker.
-    Pool(bool),
+    /// Pages of a pool: of a file, if one is named, and with or without the checker.
+    Pool(Option<&'static str>, bool),
 }
 
-fn word() -> Option<Word> {
-    chosen("HETMP_DSM", c"HETMP_DSM", |value| {
-        let text = core::str::from_utf8(value).ok()?;
-        match &text.trim().to_ascii_lowercase()[..] {
-            "pool" => Some(Word::Pool(false)),
-            "pool:check" => Some(Word::Pool(true)),
-            other => Kind::of(other).map(Word::By),
+fn word() -> Result<Option<Word>, String> {
+    let Some(text) = variable(c"HETMP_DSM") else {
+        return Ok(None);
+    };
+    let (rest, checks) = match text.trim().strip_suffix(",check") {
+        Some(rest) => (rest, true),
+        None => (text.trim(), false),
+    };
+    let (name, file) = match rest.split_once(':') {
+        Some((name, file)) => (name, Some(file)),
+        None => (rest, None),
+    };
+    let found = match (Kind::of(&name.to_ascii_lowercase()), file) {
+        (Some(kind), None) if !checks => Some(Word::By(kind)),
+        (None, _) if name.eq_ignore_ascii_case("pool") && file != Some("") => {
+            Some(Word::Pool(file, checks))
         }
-    })
+        _ => None,
+    };
+    let refused = || env::refusal("HETMP_DSM", text.as_bytes());
+    found.ok_or_else(refused).map(Some)
 }
 
 /// The pool that the user wants (`HETMP_DSM`).
-pub(crate) fn pool() -> Option<Wanted> {
-    let Some(Word::Pool(checks)) = word() else {
+fn pool() -> Option<Wanted> {
+    let Ok(Some(Word::Pool(file, checks))) = word() else {
         return None;
     };
     Some(Wanted {
+        file,
         checks,
         says: is_verbose(),
         left_out: variable(c"HETMP_TEST_POOL").and_then(LeftOut::of),
     })
+}
+
+/// Nodes that hetrun started have no pool.
+///
+/// # Errors
+/// One line: the user wants one.
+pub(crate) fn no_pool() -> Result<(), String> {
+    match pool() {
+        Some(_) => Err(
+            "HETMP_DSM: 'pool': with hetrun (expected nodes of one machine: hetmp run --nodes dsm:N)"
+                .to_owned(),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// The pool that the user asked for, made before nodes are forked, so that all have it.
+pub(crate) fn pool_of(space: &Space, count: u8) -> Option<&'static Shared> {
+    let wanted = pool()?;
+    match Shared::new(space.len(), count, &wanted) {
+        Ok(shared) => Some(shared),
+        Err(e) => fail(format_args!(
+            "HETMP_DSM: 'pool': {}: {e} (expected a file or device that no other program uses)",
+            wanted.file.unwrap_or("memory")
+        )),
+    }
 }
 
 /// Is the user to be told what is done (`HETMP_VERBOSE`)?
@@ -134,10 +174,10 @@ pub(crate) fn is_verbose() -> bool {
 /// # Errors
 /// One line.
 pub(crate) fn backend() -> Result<Kind, String> {
-    match word() {
+    match word()? {
         Some(Word::By(Kind::Uffd)) => probe_uffd().map(|()| Kind::Uffd),
         Some(Word::By(Kind::Sigsegv)) => kernel::probe().map(|()| Kind::Sigsegv),
-        Some(Word::Pool(_)) | None => {
+        Some(Word::Pool(..)) | None => {
             let Err(refused) = probe_uffd() else {
                 return Ok(Kind::Uffd);
             };

@@ -5,7 +5,9 @@
 //! version of their own, so their types are those of the same build.
 
 use crate::arena::SHARED;
-use crate::asked::{ahead, apart, asked, backend, cpus_told, is_verbose, members, pool, variable, Asked};
+use crate::asked::{
+    ahead, apart, asked, backend, cpus_told, is_verbose, members, no_pool, pool_of, variable, Asked,
+};
 use crate::locals::ThreadLocals;
 use crate::objects::{objects, Object};
 use crate::refuse::fail;
@@ -21,7 +23,6 @@ use libc::c_int;
 use pages::backend::Kind;
 use pages::driver::{self, Driver, Launched, Peers, Settings};
 use pages::fork;
-use pages::pool::Shared;
 use pages::space::{Range, Space};
 use pages::tables;
 use pages::together;
@@ -210,6 +211,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         (Asked::Forked(count), Ok(kind)) => (count, kind, None, true),
         (Asked::Forked(_), Err(line)) => fail(format_args!("{line}")),
         (Asked::Launched, kind) => {
+            let kind = kind.and_then(|kind| no_pool().map(|()| kind));
             let (count, kind, job, alike) = join(&all, kind, half.as_ref());
             (count, kind, Some(job), alike)
         }
@@ -257,7 +259,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     }));
     let space = Space::new(&ranges);
     let settings = Settings {
-        pool: pool_of(&space, count, job.is_some()),
+        pool: pool_of(&space, count),
         space,
         // Memory that both map has the form of one instruction set: cache lines are longer on some.
         way: if alike { Way::Auto } else { Way::Tcp },
@@ -365,20 +367,6 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         }
     }
     driver
-}
-
-/// The pool that the user asked for, before nodes are forked, so that all have it.
-fn pool_of(space: &Space, count: u8, is_launched: bool) -> Option<&'static Shared> {
-    let wanted = pool()?;
-    if is_launched {
-        fail(format_args!(
-            "HETMP_DSM: 'pool': on nodes that hetrun started (expected nodes of one machine, hetmp run --nodes dsm:N)"
-        ));
-    }
-    match Shared::new(space.len(), count, wanted) {
-        Ok(shared) => Some(shared),
-        Err(e) => fail(format_args!("HETMP_DSM: 'pool': no addresses for it ({e})")),
-    }
 }
 
 /// Tells the program that it is not the only thread, as the C library does when the first one starts. The variable lies

@@ -220,7 +220,10 @@ unsafe fn begin(
     };
     let joining = job::begin(request, exchange.as_mut()).map_err(|e| e.to_string())?;
     let (alias, file) = (joining.base(), joining.file());
-    fill(settings.pool.map_or(alias, Shared::base));
+    fill(alias);
+    if let Some(shared) = settings.pool {
+        shared.fill(file, alias, space.len())?;
+    }
     let mut joined = joining.meet(exchange.as_mut(), &[], &mut |_, _, _| Ok(()), &|_, _| None)?;
     joined.start(exchange.as_mut())?;
     // Nodes of this machine that can map each other's files need no messages for their pages.

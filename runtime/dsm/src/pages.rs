@@ -168,7 +168,7 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// The pages of a space as node `me` of `nodes`, in the protocol's first state. `ahead`: pages come along with others.
+    /// Node `me` of `nodes`, in the protocol's first state. `ahead`: pages come along with others.
     pub(crate) fn new((me, nodes): (NodeId, NodeId), parts: Parts, ahead: bool) -> Pages {
         let space = parts.space;
         // Between two nodes each turn is between the home and another node already.

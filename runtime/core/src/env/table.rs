@@ -296,9 +296,9 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_DSM", Kind::Word)
         .default("uffd; sigsegv where that is forbidden")
-        .accepts("uffd, sigsegv, pool or pool:check")
+        .accepts("uffd, sigsegv, or pool[:FILE][,check]")
         .help("How page faults are caught on nodes dsm:N: userfaultfd, or signals and mprotect. pool: nodes share a \
-            memory without coherence, and move no pages; check: and name stale lines.")
+            memory without coherence, and move no pages; check names stale lines.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_CROSS", Kind::Word)
         .default("auto")

@@ -12,7 +12,8 @@
 #![forbid(unsafe_code)]
 
 use super::lines::{Lines, Point, LINE};
-use super::shared::{Head, Ledger, Shared};
+use super::shared::Shared;
+use super::window::{Head, Ledger};
 use crate::by_page::ByPage;
 use crate::{NodeId, PAGE};
 use core::sync::atomic::Ordering;
@@ -82,7 +83,7 @@ impl Check {
     }
 
     fn owed(&self, page: u64, line: usize) -> Change {
-        Change::of(self.ledger.owed.of(page, line).load(Ordering::SeqCst))
+        Change::of(self.ledger.owed.get(page, line))
     }
 
     fn is_stale(&self, page: u64, line: usize) -> bool {
@@ -105,9 +106,12 @@ impl Check {
 
     /// The node is about to take these lines.
     pub(super) fn takes(&mut self, page: u64, lines: Lines) {
-        let has = self.has.entry(page).or_insert_with(|| Box::new([0; PAGE / LINE]));
+        let has = self
+            .has
+            .entry(page)
+            .or_insert_with(|| Box::new([0; PAGE / LINE]));
         for line in lines.iter() {
-            has[line] = self.ledger.done.of(page, line).load(Ordering::SeqCst);
+            has[line] = self.ledger.done.get(page, line);
         }
     }
 
@@ -119,15 +123,17 @@ impl Check {
         (point, region): (Point, u64),
         is_done: bool,
     ) {
-        let number = self.shared.head(Head::Changes).fetch_add(1, Ordering::SeqCst) + 1;
+        let changes = self.shared.head(Head::Changes);
+        let number = changes.fetch_add(1, Ordering::SeqCst) + 1;
+        let me = self.me;
         let change = Change {
             number,
-            node: self.me,
+            node: me,
             point: point as u8,
         };
         for line in lines.iter() {
             let before = self.owed(page, line);
-            let other = self.ledger.region.of(page, line).load(Ordering::SeqCst);
+            let other = self.ledger.region.get(page, line);
             if self.is_stale(page, line) {
                 self.say(
                     address + line * LINE,
@@ -136,17 +142,17 @@ impl Check {
                          time (expected data of one node in each line of {LINE} bytes)",
                         before.node,
                         Place(other),
-                        self.me,
+                        me,
                         Place(region)
                     ),
                 );
             } else if let Some(has) = self.has.get_mut(&page) {
                 has[line] = number;
             }
-            self.ledger.owed.of(page, line).store(change.packed(), Ordering::SeqCst);
-            self.ledger.region.of(page, line).store(region, Ordering::SeqCst);
+            self.ledger.owed.set(page, line, change.packed());
+            self.ledger.region.set(page, line, region);
             if is_done {
-                self.ledger.done.of(page, line).store(number, Ordering::SeqCst);
+                self.ledger.done.set(page, line, number);
             }
         }
     }
@@ -165,10 +171,11 @@ impl Check {
         let Some(here) = self.kept.remove(&page) else {
             return;
         };
+        let me = self.me;
         for line in self.stale(page).iter() {
             let owed = self.owed(page, line);
-            let done = self.ledger.done.of(page, line).load(Ordering::SeqCst);
-            let region = self.ledger.region.of(page, line).load(Ordering::SeqCst);
+            let done = self.ledger.done.get(page, line);
+            let region = self.ledger.region.get(page, line);
             let (what, at) = if done < owed.number {
                 ("was not written back", Point::numbered(owed.point))
             } else {
@@ -179,7 +186,7 @@ impl Check {
                 address + line * LINE,
                 format_args!(
                     "node {} uses it as it was before node {} wrote it in {}: it {what} at {at}",
-                    self.me,
+                    me,
                     owed.node,
                     Place(region)
                 ),
@@ -206,7 +213,7 @@ mod tests {
             checks: true,
             ..Wanted::default()
         };
-        let shared = Shared::new(2 * PAGE, 2, wanted).expect("addresses");
+        let shared = Shared::new(2 * PAGE, 2, &wanted).expect("addresses");
         [0, 1].map(|me| Check::new(shared, me).expect("a ledger"))
     }
 

@@ -5,11 +5,11 @@
 //! * **Copies**: the program works on copies of lines in the node's own memory, as in a cache. What a node writes is
 //!   found by write-protected pages and by *twins* ([`lines`]). Only bytes that the node has written reach the pool, so
 //!   that nodes may write different bytes of one line; a cache would write its whole line, and lose the others'.
-//! * **When**: where threads can tell each other nothing but through the runtime ([`crate::together`] hears of every
-//!   such meeting), at the points of [`lines::Point`], and in between nobody asks anybody (*interval*). Everywhere else,
-//!   atomic operations and flushes work as each page has one writer at a time ([`crate::protocol`]): who gives a page
-//!   away writes its lines back first, who gets one takes them anew (*owned* pages).
-//! * **What lies where**: [`shared`] has the pool and the *window*, words that must be coherent: which lines were
+//! * **When**: where threads can tell each other nothing but through the runtime ([`crate::together`]), at each
+//!   [`lines::Point`]; in between nobody asks anybody (an *interval*). Everywhere else each page has one writer at a
+//!   time ([`crate::protocol`]), so that atomic operations and flushes work: who gives a page away writes its lines
+//!   back first, who gets one takes them anew (*owned* pages).
+//! * **What lies where**: [`shared`] has the pool. The [`window`] has words that must be coherent: which lines were
 //!   changed, and who may write a page back. Here that is memory of one machine; hosts need an uncached window, or
 //!   messages. [`flush`] has the processor's instructions, [`serve`] the threads, [`check`] the checker.
 //!
@@ -21,6 +21,7 @@ mod flush;
 pub(crate) mod lines;
 mod serve;
 mod shared;
+mod window;
 
 pub use lines::Point;
 pub(crate) use serve::Pool;
@@ -29,6 +30,8 @@ pub use shared::Shared;
 /// The pool that a user wants.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
+    /// The file that all nodes map; `None`: memory of this machine.
+    pub file: Option<&'static str>,
     /// With the checker.
     pub checks: bool,
     /// At the end, what was done is said.

@@ -9,7 +9,8 @@
 
 use super::check::Check;
 use super::lines::{Copies, Lines, Point, Step};
-use super::shared::{Head, Shared};
+use super::shared::{Full, Shared};
+use super::window::Head;
 use super::LeftOut;
 use crate::backend::{Backend, Fault, Kind};
 use crate::by_page::ByPage;
@@ -219,7 +220,11 @@ impl Pool {
                         self.fail(format_args!("protection of address {address:#x}: {e}"));
                     }
                     if let (Access::None, Some(check)) = (access, &mut core.check) {
-                        let gone = |page: &u64| core.copies.access(*page) == Access::None;
+                        // What is still to be written back is checked first.
+                        let gone = |page: &u64| {
+                            core.copies.access(*page) == Access::None
+                                && !core.twins.contains_key(page)
+                        };
                         let all = page..page + count;
                         all.filter(gone).for_each(|page| check.drops(page));
                     }
@@ -240,7 +245,13 @@ impl Pool {
                     let bytes = unsafe { self.copy(page).read() };
                     core.twins.insert(page, Box::new(bytes));
                 }
-                Step::WriteBack { page, point } => self.write_back(core, page, point),
+                Step::WriteBack { page, point } => {
+                    self.write_back(core, page, point);
+                    if let (Access::None, Some(check)) = (core.copies.access(page), &mut core.check)
+                    {
+                        check.drops(page);
+                    }
+                }
             }
         }
         steps.clear();
@@ -258,7 +269,9 @@ impl Pool {
         }
         let is_done = !self.leaves_out(page, LeftOut::WriteBack(point));
         if is_done {
-            self.shared.write_back(page, lines, now, &twin);
+            if let Err(Full) = self.shared.write_back(page, lines, now, &twin) {
+                self.fail(format_args!("{}", self.shared.full()));
+            }
         }
         let at = (page, self.address(page));
         if let Some(check) = &mut core.check {

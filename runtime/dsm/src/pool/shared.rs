@@ -1,132 +1,33 @@
-//! What all nodes of a pool map: the pool itself, which no hardware need keep coherent, and the window, which must be.
+//! What all nodes of a pool map: the pool itself, which no hardware need keep coherent, and the
+//! [`window`](super::window).
 //!
-//! Made before nodes are forked, and never unmapped. Words of the window are atomics, for which zero is a value, and a
-//! table that nobody touches takes no memory.
-//!
-//! **What other nodes have written** is told by a set of lines for each reader and page, with three levels of bits
-//! above it that say where sets are not empty: a reader finds them without knowing where to look, and no number of
-//! writes can overflow it.
+//! The pool is memory of this machine, or a file, such as one on a memory that several hosts have. A page gets its
+//! place in it when a line of it is first written back: a program's addresses are many more than its pages.
 
 use super::flush;
 use super::lines::{Lines, LINE};
+use super::window::{map, Head, Ledger, Table, Told};
 use super::{LeftOut, Wanted};
 use crate::loans::Twin;
 use crate::{NodeId, PAGE};
 use core::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 use hetmp_core::sys;
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::FileTypeExt;
 
 /// Pages share so many locks.
 const LOCKS: usize = 4096;
-/// Bits of a word.
-const BITS: usize = 64;
-
-/// Words that all nodes map.
-struct Table {
-    at: *mut u8,
-    words: usize,
-}
-
-// SAFETY: the mapping stays, and is only used as atomics.
-unsafe impl Send for Table {}
-// SAFETY: as above.
-unsafe impl Sync for Table {}
-
-fn map(len: usize) -> io::Result<*mut u8> {
-    // SAFETY: the call makes a new mapping.
-    let at = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            len,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    match at {
-        libc::MAP_FAILED => Err(io::Error::last_os_error()),
-        _ => Ok(at.cast()),
-    }
-}
-
-impl Table {
-    fn new(words: usize) -> io::Result<Table> {
-        let words = words.max(1);
-        let at = map(words * size_of::<AtomicU64>())?;
-        Ok(Table { at, words })
-    }
-
-    fn word(&self, i: usize) -> &AtomicU64 {
-        assert!(i < self.words);
-        // SAFETY: in bounds and aligned, zero at first, and only ever used as an atomic.
-        unsafe { AtomicU64::from_ptr(self.at.cast::<u64>().add(i)) }
-    }
-}
-
-/// Where nodes tell one node which lines they have written: the sets of lines, and the levels above.
-struct Told([Table; 4]);
-
-impl Told {
-    fn new(pages: usize) -> io::Result<Told> {
-        let of = |level: u32| Table::new(pages.div_ceil(BITS.pow(level)));
-        Ok(Told([of(0)?, of(1)?, of(2)?, of(3)?]))
-    }
-
-    fn tell(&self, page: usize, lines: Lines) {
-        let [sets, levels @ ..] = &self.0;
-        sets.word(page).fetch_or(lines.0, Ordering::SeqCst);
-        let mut at = page;
-        // From below: who sees a bit finds what is under it.
-        for level in levels {
-            (level.word(at / BITS)).fetch_or(1 << (at % BITS), Ordering::SeqCst);
-            at /= BITS;
-        }
-    }
-
-    fn collect(&self, level: usize, at: usize, found: &mut dyn FnMut(u64, Lines)) {
-        let word = self.0[level].word(at);
-        let mut bits = match word.load(Ordering::SeqCst) {
-            0 => return,
-            _ => word.swap(0, Ordering::SeqCst),
-        };
-        if level == 0 {
-            return found(at as u64, Lines(bits));
-        }
-        while bits != 0 {
-            self.collect(level - 1, at * BITS + bits.trailing_zeros() as usize, found);
-            bits &= bits - 1;
-        }
-    }
-
-    fn collect_all(&self, found: &mut dyn FnMut(u64, Lines)) {
-        (0..self.0[3].words).for_each(|at| self.collect(3, at, found));
-    }
-}
-
-/// What the checker knows of each line.
-pub(super) struct Ledger {
-    /// The last change that was, or should have been, written back: see [`super::check`].
-    pub(super) owed: Words,
-    /// The number of the last change that was written back.
-    pub(super) done: Words,
-    /// The region in which the last change was made.
-    pub(super) region: Words,
-}
-
-/// A word for each line of each page.
-pub(super) struct Words(Table);
-
-impl Words {
-    pub(super) fn of(&self, page: u64, line: usize) -> &AtomicU64 {
-        self.0.word(page as usize * (PAGE / LINE) + line)
-    }
-}
 
 /// See the [module](self).
 pub struct Shared {
     pool: *mut u8,
-    len: usize,
+    /// Pages for which the pool has room.
+    room: usize,
+    /// For each page, the number of its place in the pool, from 1 on.
+    places: Table,
     told: Vec<Told>,
     locks: Table,
     head: Table,
@@ -146,56 +47,70 @@ impl core::fmt::Debug for Shared {
     }
 }
 
-/// The window's first words.
-#[derive(Clone, Copy)]
-pub(super) enum Head {
-    /// 1: from this region on, nodes ask nobody between points.
-    Interval,
-    /// Changes so far, for the checker.
-    Changes,
-    /// Lines written back so far.
-    Written,
-    /// Lines taken anew so far, and pages taken for the first time.
-    Taken,
-    Pages,
-    /// The checker's lock.
-    Lock,
+/// The pool has no room for another page.
+#[derive(Debug)]
+pub(super) struct Full;
+
+/// Maps the whole of a file, which no other program may use meanwhile. Returns where, and its length.
+fn map_file(path: &str) -> io::Result<(*mut u8, usize)> {
+    let file = File::options().read(true).write(true).open(path)?;
+    let what = file.metadata()?;
+    let mut len = what.len();
+    if what.file_type().is_char_device() {
+        let (major, minor) = (libc::major(what.st_rdev()), libc::minor(what.st_rdev()));
+        let size = std::fs::read_to_string(format!("/sys/dev/char/{major}:{minor}/size"))?;
+        len = size.trim().parse().map_err(io::Error::other)?;
+    }
+    let len = usize::try_from(len).map_err(io::Error::other)?;
+    if len < PAGE {
+        return Err(io::Error::other("it has no room for a page"));
+    }
+    // SAFETY: the calls lock the file, and make a new mapping of it.
+    let at = unsafe {
+        if libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::mmap(
+            core::ptr::null_mut(),
+            len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // The lock lasts as long as the descriptor, which nodes inherit.
+    core::mem::forget(file);
+    Ok((at.cast(), len))
 }
 
 impl Shared {
-    /// A pool of `len` bytes in memory of this machine, for `nodes` nodes that will be forked.
+    /// A pool for a space of `len` bytes, and for `nodes` nodes that will be forked.
     ///
     /// # Errors
-    /// There are no addresses left.
-    pub fn new(
-        len: usize,
-        nodes: NodeId,
-        wanted: Wanted,
-    ) -> io::Result<&'static Shared> {
+    /// There are no addresses left, or the file cannot be used.
+    pub fn new(len: usize, nodes: NodeId, wanted: &Wanted) -> io::Result<&'static Shared> {
         let pages = len / PAGE;
-        let words = || Table::new(pages * (PAGE / LINE)).map(Words);
-        let ledger = || -> io::Result<Ledger> {
-            Ok(Ledger {
-                owed: words()?,
-                done: words()?,
-                region: words()?,
-            })
+        let (pool, room) = match wanted.file {
+            Some(path) => map_file(path)?,
+            None => (map(len)?, len),
         };
         Ok(Box::leak(Box::new(Shared {
-            pool: map(len)?,
-            len,
-            told: (0..nodes).map(|_| Told::new(pages)).collect::<Result<_, _>>()?,
+            pool,
+            room: room / PAGE,
+            places: Table::new(pages)?,
+            told: (0..nodes)
+                .map(|_| Told::new(pages))
+                .collect::<Result<_, _>>()?,
             locks: Table::new(LOCKS)?,
             head: Table::new(Head::Lock as usize + 1)?,
-            ledger: wanted.checks.then(ledger).transpose()?,
+            ledger: wanted.checks.then(|| Ledger::new(pages)).transpose()?,
             says: wanted.says,
             left_out: wanted.left_out,
         })))
-    }
-
-    /// Where the pool lies in this process.
-    pub fn base(&self) -> *mut u8 {
-        self.pool
     }
 
     pub(super) fn head(&self, word: Head) -> &AtomicU64 {
@@ -219,7 +134,7 @@ impl Shared {
         self.told[usize::from(me)].collect_all(found);
     }
 
-    /// Runs `body` while no other node runs one for the same word of a table.
+    /// Runs `body` while no other node runs one for the same word.
     fn locked<R>(word: &AtomicU64, body: impl FnOnce() -> R) -> R {
         while word.swap(1, Ordering::Acquire) != 0 {
             sys::yield_now();
@@ -237,14 +152,32 @@ impl Shared {
         }
     }
 
-    fn page(&self, page: u64) -> *mut u8 {
-        assert!((page as usize) < self.len / PAGE);
-        self.pool.wrapping_add(page as usize * PAGE)
+    /// Where the page lies in the pool; `None` if no line of it was ever written back.
+    fn place(&self, page: u64) -> Option<*mut u8> {
+        let number = self.places.word(page as usize).load(Ordering::Acquire) as usize;
+        let before = number.checked_sub(1)?;
+        Some(self.pool.wrapping_add(before * PAGE))
     }
 
-    /// Invalidates these lines in this processor's caches.
-    fn invalidate(&self, page: u64, lines: Lines) {
-        let at = self.page(page);
+    /// Makes a place for the page, filled with zeros. Called under the page's lock.
+    fn new_place(&self, page: u64) -> Result<*mut u8, Full> {
+        let before = self.head(Head::Room).fetch_add(1, Ordering::Relaxed) as usize;
+        if before >= self.room {
+            return Err(Full);
+        }
+        let at = self.pool.wrapping_add(before * PAGE);
+        // SAFETY: in the pool, and no node knows of the place yet.
+        unsafe { at.write_bytes(0, PAGE) };
+        (0..PAGE)
+            .step_by(LINE)
+            .for_each(|i| flush::write_back(at.wrapping_add(i)));
+        flush::fence();
+        (self.places.word(page as usize)).store(before as u64 + 1, Ordering::Release);
+        Ok(at)
+    }
+
+    /// Invalidates these lines of a place in this processor's caches.
+    fn invalidate(at: *mut u8, lines: Lines) {
         for i in lines.iter() {
             flush::invalidate(at.wrapping_add(i * LINE));
         }
@@ -256,27 +189,46 @@ impl Shared {
     /// # Safety
     /// `to` is a page's memory, of which no thread uses these lines.
     pub(super) unsafe fn take(&self, page: u64, lines: Lines, to: *mut u8) {
-        self.invalidate(page, lines);
-        let from = self.page(page);
+        let from = self.place(page);
+        if let Some(at) = from {
+            Shared::invalidate(at, lines);
+        }
         for i in lines.iter() {
-            // SAFETY: the page is in the pool, and `to` a page's memory: this function's contract.
-            unsafe { to.add(i * LINE).copy_from_nonoverlapping(from.add(i * LINE), LINE) };
+            // SAFETY: `to` is a page's memory (this function's contract), and so is its place in the pool. Bytes that
+            // other nodes write there meanwhile are none that this node's threads may read before it is told.
+            unsafe {
+                match from {
+                    Some(at) => to
+                        .add(i * LINE)
+                        .copy_from_nonoverlapping(at.add(i * LINE), LINE),
+                    None => to.add(i * LINE).write_bytes(0, LINE),
+                }
+            }
         }
         self.count(Head::Taken, lines.len());
     }
 
     /// Writes the bytes of these lines that differ from the twin to the pool.
-    pub(super) fn write_back(&self, page: u64, lines: Lines, now: &[u8; PAGE], twin: &Twin) {
+    pub(super) fn write_back(
+        &self,
+        page: u64,
+        lines: Lines,
+        now: &[u8; PAGE],
+        twin: &Twin,
+    ) -> Result<(), Full> {
         let lock = self.locks.word(page as usize % LOCKS);
+        self.count(Head::Written, lines.len());
         Shared::locked(lock, || {
+            let at = match self.place(page) {
+                Some(at) => at,
+                None => self.new_place(page)?,
+            };
             // Other nodes' bytes of these lines are in memory, not in this cache.
-            self.invalidate(page, lines);
-            let at = self.page(page);
+            Shared::invalidate(at, lines);
             for i in lines.iter() {
                 for byte in i * LINE..(i + 1) * LINE {
                     if now[byte] != twin[byte] {
-                        // SAFETY: the byte is in the pool, where others use it as an atomic or copy it without a race:
-                        // a byte that this node has written no other node reads now.
+                        // SAFETY: the byte is in the pool. Nodes write there as atomics, under the page's lock.
                         let to = unsafe { AtomicU8::from_ptr(at.add(byte)) };
                         to.store(now[byte], Ordering::Relaxed);
                     }
@@ -284,23 +236,64 @@ impl Shared {
                 flush::write_back(at.wrapping_add(i * LINE));
             }
             flush::fence();
-        });
-        self.count(Head::Written, lines.len());
+            Ok(())
+        })
+    }
+
+    /// Puts what lies in the first `len` bytes of a file, mapped at `at`, into the pool: called before there are nodes.
+    ///
+    /// # Errors
+    /// One line: there is no room.
+    pub(crate) fn fill(&self, file: RawFd, at: *const u8, len: usize) -> Result<(), String> {
+        let zeros: Twin = Box::new([0; PAGE]);
+        let mut offset = 0;
+        // Only what was written: the file is as long as the program's addresses.
+        while let Some(first) = next(file, offset, libc::SEEK_DATA).filter(|at| *at < len) {
+            let end = next(file, first, libc::SEEK_HOLE).unwrap_or(len).min(len);
+            for start in (first / PAGE * PAGE..end).step_by(PAGE) {
+                // SAFETY: within the mapping, and nobody writes to it now.
+                let now = unsafe { &*at.add(start).cast::<[u8; PAGE]>() };
+                let lines = Lines::changed(now, &zeros);
+                if !lines.is_empty() {
+                    let done = self.write_back((start / PAGE) as u64, lines, now, &zeros);
+                    done.map_err(|Full| self.full())?;
+                }
+            }
+            offset = end;
+        }
+        Ok(())
+    }
+
+    /// What is said where there is no room.
+    pub(super) fn full(&self) -> String {
+        format!(
+            "HETMP_DSM: 'pool': no room for more than {} pages (expected a larger file)",
+            self.room
+        )
     }
 
     /// One line about what was done so far, if the user wants it.
     pub(super) fn said(&self) -> Option<String> {
         let n = |word| self.head(word).load(Ordering::Relaxed);
-        let said = || format!(
-            "pool: {} lines written back ({}), {} taken, {} of them with {} pages",
-            n(Head::Written),
-            flush::name(),
-            n(Head::Taken),
-            n(Head::Pages) * (PAGE / LINE) as u64,
-            n(Head::Pages)
-        );
+        let said = || {
+            format!(
+                "pool: {} lines written back ({}), {} taken, {} of them with {} pages",
+                n(Head::Written),
+                flush::name(),
+                n(Head::Taken),
+                n(Head::Pages) * (PAGE / LINE) as u64,
+                n(Head::Pages)
+            )
+        };
         self.says.then(said)
     }
+}
+
+/// Where the next data, or the next hole, of a file begins.
+fn next(file: RawFd, offset: usize, what: libc::c_int) -> Option<usize> {
+    // SAFETY: the call moves the descriptor's offset, which nobody uses.
+    let at = unsafe { libc::lseek(file, offset as libc::off_t, what) };
+    usize::try_from(at).ok()
 }
 
 #[cfg(test)]
@@ -308,35 +301,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reader_is_told_once() {
-        let shared = Shared::new(300_000 * PAGE, 3, Wanted::default()).expect("addresses");
-        let told = |node| {
-            let mut all = Vec::new();
-            shared.told(node, &mut |page, lines: Lines| all.push((page, lines.0)));
-            all
-        };
-        for (page, lines) in [(7, 1), (299_999, 4), (7, 2), (64, u64::MAX)] {
-            shared.tell(1, page, Lines(lines));
-        }
-        let all = [(7, 3), (64, u64::MAX), (299_999, 4)];
-        assert_eq!((told(0), told(1), told(2)), (all.to_vec(), vec![], all.to_vec()));
-        assert_eq!((told(0), told(2)), (vec![], vec![]));
-    }
-
-    #[test]
     fn bytes_of_two_nodes_meet_in_a_line() {
-        let shared = Shared::new(PAGE, 2, Wanted::default()).expect("addresses");
+        let shared = Shared::new(PAGE, 2, &Wanted::default()).expect("addresses");
         let twin: Twin = Box::new([0; PAGE]);
+        let mut page = [9; PAGE];
+        // SAFETY: nobody else uses the page.
+        unsafe { shared.take(0, Lines::ALL, page.as_mut_ptr()) };
+        assert_eq!(page, [0; PAGE]);
         for (byte, value) in [(130, 5), (131, 6)] {
             let mut now = *twin;
             now[byte] = value;
             let lines = Lines::changed(&now, &twin);
             assert_eq!(lines.iter().collect::<Vec<_>>(), [2]);
-            shared.write_back(0, lines, &now, &twin);
+            shared.write_back(0, lines, &now, &twin).expect("room");
         }
-        let mut page = [0; PAGE];
         // SAFETY: nobody else uses the page.
         unsafe { shared.take(0, Lines(4), page.as_mut_ptr()) };
         assert_eq!(page[128..133], [0, 0, 5, 6, 0]);
+    }
+
+    #[test]
+    fn a_file_has_room_for_the_pages_that_are_written() {
+        let path = std::env::temp_dir().join(format!("hetmp-pool-{}", std::process::id()));
+        std::fs::write(&path, [7; 2 * PAGE]).expect("a file");
+        let wanted = Wanted {
+            file: path.to_str().map(|p| &*p.to_owned().leak()),
+            ..Wanted::default()
+        };
+        let shared = Shared::new(1 << 30, 2, &wanted).expect("a pool");
+        assert!(Shared::new(1 << 30, 2, &wanted).is_err(), "used twice");
+        std::fs::remove_file(&path).expect("the file");
+        let twin: Twin = Box::new([0; PAGE]);
+        let now = [1; PAGE];
+        let write = |page| shared.write_back(page, Lines(2), &now, &twin);
+        assert!([1000, 7, 1000].into_iter().all(|page| write(page).is_ok()));
+        assert!(write(8).is_err() && shared.full().contains("2 pages"));
+        let mut page = [9; PAGE];
+        // SAFETY: nobody else uses the page.
+        unsafe { shared.take(7, Lines::ALL, page.as_mut_ptr()) };
+        assert_eq!(
+            page[..130],
+            [[0; 64].as_slice(), &[1; 64], &[0; 2]].concat()
+        );
     }
 }

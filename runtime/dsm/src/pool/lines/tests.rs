@@ -88,7 +88,9 @@ impl Machine {
         if point.acquires() {
             for (page, lines) in core::mem::take(&mut self.nodes[me].told) {
                 if self.without != Some((point, false)) {
-                    self.nodes[me].copies.acquire(page, lines, point, &mut steps);
+                    self.nodes[me]
+                        .copies
+                        .acquire(page, lines, point, &mut steps);
                 }
             }
         }
@@ -106,7 +108,9 @@ impl Machine {
     fn region(&mut self, body: impl FnOnce(&mut Machine)) {
         let others = 1..self.nodes.len();
         self.at(0, Point::RegionBegins);
-        others.clone().for_each(|n| self.after(n, Point::PartBegins));
+        others
+            .clone()
+            .for_each(|n| self.after(n, Point::PartBegins));
         body(self);
         others.for_each(|n| self.at(n, Point::PartEnds));
         self.after(0, Point::RegionEnds);
@@ -188,7 +192,8 @@ fn neighbours_are_protected_together_and_clean_pages_are_let_alone() {
 
 /// A byte of a few pages, each of which several nodes write.
 fn byte() -> impl Strategy<Value = (u64, usize)> {
-    (0..3u64, 0..2usize, 0..8usize).prop_map(|(page, line, byte)| (page + 1, line * 7 * LINE + byte))
+    (0..3u64, 0..2usize, 0..8usize)
+        .prop_map(|(page, line, byte)| (page + 1, line * 7 * LINE + byte))
 }
 
 #[derive(Clone, Debug)]
