@@ -17,13 +17,13 @@ int main(void)
         {
             int me = omp_get_thread_num();
             saw_begins[me][0] = begins[0];
-            ends[me][0] += 2;
             if (me == 0)
                 barrier[0] += 3;
 #pragma omp barrier
             saw_barrier[me][0] = barrier[0];
 #pragma omp critical
             critical[0] += 4;
+            ends[me][0] += 2;
         }
         printf("%g %g, %g %g, %g, %g %g\n", saw_begins[0][0], saw_begins[1][0], saw_barrier[0][0], saw_barrier[1][0],
                critical[0], ends[0][0], ends[1][0]);

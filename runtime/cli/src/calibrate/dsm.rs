@@ -155,6 +155,7 @@ pub(super) fn sweep(way: Way, each: Duration) -> Result<Vec<Point>, String> {
         backend: None,
         apart: true,
         ahead: false,
+        pool: None,
     };
     // SAFETY: the command has no other thread here: crews have ended.
     let forked = unsafe { fork::fork(2) }.map_err(|e| format!("nodes dsm:2: {e}"))?;

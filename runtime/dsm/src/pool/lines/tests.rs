@@ -133,7 +133,6 @@ fn litmus(without: Option<(Point, bool)>) -> [u8; 4] {
         m.uses(0, 1, Access::Write)[0] = lap;
         m.region(|m| {
             seen[0] = m.uses(1, 1, Access::Read)[0];
-            m.uses(1, 2, Access::Write)[0] = lap;
             m.uses(0, 3, Access::Write)[0] = lap;
             m.uses(1, 3, Access::Read);
             m.meet();
@@ -144,6 +143,7 @@ fn litmus(without: Option<(Point, bool)>) -> [u8; 4] {
             m.after(0, Point::Lock);
             seen[2] = m.uses(0, 0, Access::Read)[0];
             m.at(0, Point::Unlock);
+            m.uses(1, 2, Access::Write)[0] = lap;
         });
         seen[3] = m.uses(0, 2, Access::Read)[0];
     }
@@ -174,7 +174,9 @@ fn neighbours_are_protected_together_and_clean_pages_are_let_alone() {
     let mut copies = Copies::default();
     let mut steps = Vec::new();
     copies.raise(4, Access::Read, &mut steps);
-    [9, 3, 8].map(|page| copies.raise(page, Access::Write, &mut steps));
+    for page in [9, 3, 8] {
+        copies.raise(page, Access::Write, &mut steps);
+    }
     steps.clear();
     copies.release(Point::Barrier, &mut steps);
     let pages: Vec<u64> = (steps.iter())
