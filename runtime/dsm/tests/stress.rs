@@ -7,6 +7,7 @@
 use hetmp_dsm::backend::{uffd::Uffd, Kind};
 use hetmp_dsm::driver::{self, Driver, Settings};
 use hetmp_dsm::fork;
+use hetmp_dsm::pool::{Shared, Wanted};
 use hetmp_dsm::space::{Range, Space};
 use hetmp_dsm::PAGE;
 use hetmp_nic::job::Way;
@@ -51,13 +52,18 @@ fn settings(args: &[&str]) -> (u8, Settings, u64) {
         executable: false,
     };
     let space = Space::new(&[range(0, 12, 0), range(12, PAGES - 12, 1)]);
+    let (by, pooled) = match args[2].strip_prefix("pool-") {
+        Some(by) => (by, true),
+        None => (args[2], false),
+    };
+    let pool = pooled.then(|| Shared::new(len, nodes, &Wanted::default()).expect("a pool"));
     let settings = Settings {
         space,
         way: Way::of(args[1]).expect("a way"),
-        backend: Kind::of(args[2]),
+        backend: Kind::of(by),
         apart: false,
         ahead: true,
-        pool: None,
+        pool,
     };
     (nodes, settings, args[3].parse().expect("operations"))
 }
@@ -308,6 +314,22 @@ fn two_nodes_by_signals() {
 #[test]
 fn four_nodes_by_signals_over_sockets() {
     exact("four_nodes_by_signals_over_sockets", "4 tcp sigsegv 500");
+}
+
+#[test]
+fn three_nodes_with_a_pool_by_userfaultfd() {
+    if has_uffd() {
+        let name = "three_nodes_with_a_pool_by_userfaultfd";
+        exact(name, "3 shm pool-uffd 1000");
+    }
+}
+
+#[test]
+fn two_nodes_with_a_pool_by_signals() {
+    exact(
+        "two_nodes_with_a_pool_by_signals",
+        "2 shm pool-sigsegv 2000",
+    );
 }
 
 #[test]
