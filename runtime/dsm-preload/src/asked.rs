@@ -175,9 +175,10 @@ pub(crate) fn is_verbose() -> bool {
 /// One line.
 pub(crate) fn backend() -> Result<Kind, String> {
     match word()? {
-        Some(Word::By(Kind::Uffd)) => probe_uffd().map(|()| Kind::Uffd),
+        // Of a pool no page is here at first, not even those on which signal handlers begin.
+        Some(Word::By(Kind::Uffd) | Word::Pool(..)) => probe_uffd().map(|()| Kind::Uffd),
         Some(Word::By(Kind::Sigsegv)) => kernel::probe().map(|()| Kind::Sigsegv),
-        Some(Word::Pool(..)) | None => {
+        None => {
             let Err(refused) = probe_uffd() else {
                 return Ok(Kind::Uffd);
             };
