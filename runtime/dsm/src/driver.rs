@@ -264,9 +264,9 @@ unsafe fn begin(
             }
         }
     } else {
+        let home = if settings.pool.is_some() { NOBODY } else { me };
         // SAFETY: the view was mapped just now. In the file, the home's pages have their content, and other pages
         // are empty.
-        let home = if settings.pool.is_some() { NOBODY } else { me };
         backend = Some(unsafe { backend::start(settings.backend, &space, alias, home) }?);
     }
     exchange.fence().map_err(|e| e.to_string())?;

@@ -9,7 +9,8 @@
 //! * **What it owns**: the rights of each node to each page ([`protocol`]), the order of requests
 //!   ([`directory`]), the mappings of the shared ranges and their protection ([`space`], [`backend`]), the
 //!   threads that serve faults and messages ([`driver`]; each node's own, `pages`, or those of one server for all nodes
-//!   of a machine, `server`), copies of a memory that nodes share without coherence ([`pool`]), and what OpenMP does across nodes: regions, barriers, locks, loops ([`together`]).
+//!   of a machine, `server`), copies of a memory that nodes share without coherence ([`pool`]), and what OpenMP does
+//!   across nodes: regions, barriers, locks, loops ([`together`]).
 //! * **Data in**: page faults of this node's threads, messages of peers, the end of holds. **Data out**: messages,
 //!   changes of a page's protection, threads that go on.
 //!

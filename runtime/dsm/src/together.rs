@@ -111,6 +111,21 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
     Ok(together)
 }
 
+/// Where a request stands in the program's run, as a pool needs to know; `None` if the request orders nothing.
+fn point_of(op: Op) -> Option<Point> {
+    match op {
+        Op::Fork => Some(Point::RegionBegins),
+        Op::Next => Some(Point::PartBegins),
+        Op::Done => Some(Point::PartEnds),
+        Op::Join => Some(Point::RegionEnds),
+        Op::Barrier => Some(Point::Barrier),
+        Op::Lock | Op::TryLock => Some(Point::Lock),
+        Op::Unlock => Some(Point::Unlock),
+        Op::Turn | Op::Pass | Op::Post | Op::Await => Some(Point::Order),
+        Op::Take | Op::Claim | Op::Hot | Op::Leave | Op::Settle => None,
+    }
+}
+
 impl Together {
     /// This node's driver.
     pub fn driver(&self) -> &'static Driver {
@@ -140,7 +155,7 @@ impl Together {
     pub fn ask(&self, op: Op, words: Words) -> Words {
         let orders = !matches!(op, Op::Take | Op::Claim | Op::Hot);
         let pool = self.driver.pool();
-        let point = pool.and_then(|p| Point::of(op).filter(|at| p.minds(*at)));
+        let point = pool.and_then(|p| point_of(op).filter(|at| p.minds(*at)));
         if orders {
             self.settle();
         }

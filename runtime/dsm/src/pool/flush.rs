@@ -1,4 +1,7 @@
 //! The processor's instructions for lines of a memory that is not coherent.
+//!
+//! They change where a line's bytes are, and none of these bytes: so they are sound on every address that is mapped,
+//! and callers name such addresses only. Whether the processor has an instruction is asked before it is used.
 
 pub(super) use by_processor::{fence, invalidate, name, write_back};
 

@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 use crate::by_page::ByPage;
-use crate::together::Op;
 use crate::{Access, PAGE};
 use std::collections::BTreeSet;
 
@@ -79,21 +78,6 @@ impl Point {
         (Point::Order, "order"),
         (Point::GivenAway, "owned"),
     ];
-
-    /// The point of a request; `None` if the request orders nothing.
-    pub(crate) fn of(op: Op) -> Option<Point> {
-        match op {
-            Op::Fork => Some(Point::RegionBegins),
-            Op::Next => Some(Point::PartBegins),
-            Op::Done => Some(Point::PartEnds),
-            Op::Join => Some(Point::RegionEnds),
-            Op::Barrier => Some(Point::Barrier),
-            Op::Lock | Op::TryLock => Some(Point::Lock),
-            Op::Unlock => Some(Point::Unlock),
-            Op::Turn | Op::Pass | Op::Post | Op::Await => Some(Point::Order),
-            Op::Take | Op::Claim | Op::Hot | Op::Leave | Op::Settle => None,
-        }
-    }
 
     /// The point with this word in tests.
     pub(crate) fn named(word: &str) -> Option<Point> {

@@ -10,8 +10,8 @@
 use super::check::Check;
 use super::lines::{Copies, Lines, Point, Step};
 use super::shared::{Full, Shared};
+use super::wanted::LeftOut;
 use super::window::Head;
-use super::LeftOut;
 use crate::backend::{Backend, Fault, Kind};
 use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};

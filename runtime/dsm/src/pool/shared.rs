@@ -6,8 +6,8 @@
 
 use super::flush;
 use super::lines::{Lines, LINE};
+use super::wanted::{LeftOut, Wanted};
 use super::window::{map, Head, Ledger, Table, Told};
-use super::{LeftOut, Wanted};
 use crate::loans::Twin;
 use crate::{NodeId, PAGE};
 use core::sync::atomic::{AtomicU64, AtomicU8, Ordering};
