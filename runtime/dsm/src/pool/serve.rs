@@ -23,11 +23,17 @@ use crate::{Access, Action, Message, Node, NodeId, PAGE};
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::{report, sys};
 use hetmp_nic::engine::QueuePair;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Most pages that one fault makes writable.
+const AHEAD: u64 = 32;
 
 struct Core {
     copies: Copies,
     twins: ByPage<Twin>,
+    /// Pages of which this node changed bytes when it last might write them.
+    written: BTreeSet<u64>,
     node: Node,
     holds: Holds,
     /// Pages that a peer waits for until their hold ends.
@@ -71,6 +77,7 @@ impl Pool {
         let core = Core {
             copies: Copies::default(),
             twins: ByPage::default(),
+            written: BTreeSet::new(),
             node: Node::new(me, nodes, parts.space.homes()),
             holds: Holds::new(sys::monotonic_ns(), Length::SENT),
             due: Vec::new(),
@@ -265,8 +272,10 @@ impl Pool {
         let now = unsafe { &*self.copy(page) };
         let lines = Lines::changed(now, &twin);
         if lines.is_empty() {
+            core.written.remove(&page);
             return;
         }
+        core.written.insert(page);
         let is_done = !self.leaves_out(page, LeftOut::WriteBack(point));
         if is_done {
             if let Err(Full) = self.shared.write_back(page, lines, now, &twin) {
@@ -290,6 +299,9 @@ impl Pool {
             }
             let mut steps = Vec::new();
             core.copies.raise(page, fault.access, &mut steps);
+            if fault.access == Access::Write && self.is_interval() {
+                self.go_on(core, page, &mut steps);
+            }
             self.make(core, &mut steps);
             return self.backend.wake(self.address(page), 1);
         }
@@ -304,6 +316,21 @@ impl Pool {
             core.node.release(page, &mut out);
         }
         self.carry_out(core, out);
+    }
+
+    /// A thread writes to the page: others behind it that this node wrote before come along, as one step. (The checker
+    /// wants to see each page's first use.)
+    fn go_on(&self, core: &mut Core, page: u64, steps: &mut Vec<Step>) {
+        let behind = page + 1..page + self.space.rest(page).min(AHEAD);
+        let comes = |p: &u64| core.written.contains(p) && core.copies.access(*p) == Access::Read;
+        if core.check.is_none() {
+            let run: Vec<u64> = behind.take_while(comes).collect();
+            for page in run {
+                core.copies.raise(page, Access::Write, steps);
+            }
+            // All twins first: changes of protection of neighbours are one.
+            steps.sort_by_key(|step| matches!(step, Step::Protect { .. }));
+        }
     }
 
     fn accept(&self, core: &mut Core, from: NodeId, message: Message) -> Vec<Action> {
