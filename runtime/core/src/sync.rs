@@ -21,6 +21,41 @@ pub fn pause() {
     loom::thread::yield_now();
 }
 
+/// The calling thread will write to the line of an address soon: the processor fetches it from the other cores
+/// meanwhile. A hint, for any address.
+#[inline(always)]
+pub fn will_write(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads and writes nothing, and never faults.
+    unsafe {
+        core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as on x86-64.
+    unsafe {
+        core::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = address;
+}
+
+/// As [`will_write`], for a thread that will read.
+#[inline(always)]
+pub fn will_read(address: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads and writes nothing, and never faults.
+    unsafe {
+        core::arch::asm!("prefetcht0 [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as on x86-64.
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = address;
+}
+
 /// The kernel's side of a futex in model builds. Comparing and going to sleep are one step, as in the kernel.
 #[cfg(loom)]
 #[derive(Debug, Default)]

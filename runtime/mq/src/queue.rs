@@ -191,18 +191,7 @@ impl Memory for Queue {
     }
     #[inline(always)]
     fn soon(&self, address: usize) {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        // SAFETY: a prefetch reads and writes nothing, and never faults.
-        unsafe {
-            core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
-        }
-        #[cfg(all(target_arch = "aarch64", not(miri)))]
-        // SAFETY: as on x86-64.
-        unsafe {
-            core::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
-        }
-        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-        let _ = address;
+        hetmp_core::sync::will_write(address);
     }
 }
 
