@@ -47,7 +47,7 @@ enum Running {
     Here(Arc<Outcome>),
     /// The engines `kernel` and `nic`.
     Away(&'static Offload, Arc<offload::Run>),
-    /// Without a schedule: the collective of a team with this name.
+    /// Without a schedule: the collective of a team with this name, where the team has no room to note its handle.
     Direct(&'static Team, u64),
 }
 
@@ -351,11 +351,32 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
     tables().runs.insert(Running::Here(outcome))
 }
 
+/// The collective of a team that a handle names. `None` for a handle of the table.
+#[inline]
+fn of_team(run: Key) -> Result<Option<(&'static World, &'static Team, u64)>> {
+    let Some((number, step)) = handles::team_and_step(run) else {
+        return Ok(None);
+    };
+    let world = world()?;
+    let team = world.team_of(number).filter(|team| team.is_open(step));
+    let team = team.ok_or_else(|| handles::none("handle"))?;
+    team.will_look(step);
+    Ok(Some((world, team, step)))
+}
+
 /// True if a run has ended; then its handle is freed.
 ///
 /// # Errors
 /// [`Code::State`], [`Code::Argument`], or the code for why the run has failed; then too the handle is freed.
 pub fn test(run: Key) -> Result<bool> {
+    if let Some((world, team, step)) = of_team(run)? {
+        let Some(ended) = world.test_direct(team, step) else {
+            return Ok(false);
+        };
+        team.close(step);
+        ended?;
+        return Ok(true);
+    }
     // Without the tables: the test may look at all that goes on.
     let running = tables().runs.get(run, "handle")?.clone();
     let Some(ended) = running.test()? else {
@@ -372,16 +393,18 @@ pub fn test(run: Key) -> Result<bool> {
 /// # Errors
 /// As [`test`](fn@test).
 pub fn wait(run: Key) -> Result<()> {
+    if let Some((world, team, step)) = of_team(run)? {
+        let mut ended = Ok(());
+        if !team.has_ended(step) {
+            // Most of them are over soon.
+            let soon = world.look_soon(team, step);
+            ended = soon.unwrap_or_else(|| world.wait_direct(team, step));
+        }
+        team.close(step);
+        return Ok(ended?);
+    }
     let running = tables().runs.get(run, "handle")?.clone();
-    // Most collectives without a schedule are over soon.
-    let soon = match (&running, world::joined()) {
-        (Running::Direct(team, step), Some(world)) => world.look_soon(team, *step),
-        _ => None,
-    };
-    let ended = match soon {
-        Some(ended) => ended,
-        None => running.wait()?,
-    };
+    let ended = running.wait()?;
     // Another thread may have waited for the same run, and removed it.
     let _ = tables().runs.remove(run, "handle");
     Ok(ended?)

@@ -33,6 +33,7 @@
 use crate::choice::Collective;
 use crate::settings::{Allgather, Allreduce, Alltoall, Settings};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use hetmp_core::sync::{will_read, will_write};
 use hetmp_goal::collectives::Vector;
 use hetmp_goal::element::{self, Arithmetic};
 use hetmp_goal::rank::Failure;
@@ -41,7 +42,7 @@ mod rows;
 mod started;
 
 pub(crate) use started::Look;
-use started::Started;
+use started::{Latest, Started};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ const ROOM: usize = 64 << 10;
 const FLAT: u64 = 4 << 10;
 /// The most ranks. With more, looking at every peer takes longer than the steps of a tree.
 pub(crate) const RANKS: u32 = 64;
+/// For how many peers' lines a processor is asked before they are needed.
+const HINTS: usize = 4;
 /// Bytes of a rank's area.
 pub(crate) const BYTES: usize = LINE + LINES as usize * LINE + PLACES * ROOM;
 /// Offset in an area of the number of steps that its rank has read: a cache line that peers look at now and then only.
@@ -198,6 +201,7 @@ pub(crate) struct Direct {
     mark: u64,
     /// The last started collectives whose input does not fit into a line, oldest first.
     long_ones: [Option<u64>; PLACES],
+    latest: Option<Latest>,
     /// Nonblocking collectives that are not over, in the order of their steps.
     started: VecDeque<Started>,
     /// The last started collectives that have failed alone, by step.
@@ -301,6 +305,7 @@ impl Direct {
             turns: 0,
             mark: 0,
             long_ones: [None; PLACES],
+            latest: None,
             started: VecDeque::new(),
             unlike: VecDeque::new(),
             has_unlike: Arc::default(),
@@ -317,6 +322,20 @@ impl Direct {
 
     fn ranks(&self) -> u32 {
         self.areas.len() as u32
+    }
+
+    /// The addresses of the peers' areas, of the next ones after this rank's.
+    pub(crate) fn next_areas(&self) -> Box<[usize]> {
+        let areas = self.others().map(|rank| self.areas[rank as usize].addr());
+        areas.take(HINTS).collect()
+    }
+
+    /// Whoever will look at a step looks at these lines of the [`Direct::next_areas`]: the processor fetches them.
+    #[inline]
+    pub(crate) fn will_look(areas: &[usize], step: u64) {
+        for area in areas {
+            will_read(area.wrapping_add(LINE + (step % LINES) as usize * LINE));
+        }
     }
 
     /// The bytes of a step of a long vector. Two ranks with a core each take turns: one exposes while the other
@@ -341,7 +360,7 @@ impl Direct {
     }
 
     /// Waits until a peer has exposed a step.
-    #[inline]
+    #[inline(always)]
     fn wait_for(&self, peer: u32, step: u64, wait: &impl Wait) -> Result<(), Failure> {
         let word = self.word(peer, step, 0);
         if word.load(Ordering::Acquire) > step {
@@ -360,7 +379,7 @@ impl Direct {
     }
 
     /// The `n` bytes that a rank exposes in a step; the line says where they are.
-    #[inline]
+    #[inline(always)]
     fn piece(&self, rank: u32, step: u64, n: usize) -> Piece {
         assert!(n <= ROOM, "what a step exposes");
         let at = if n <= SHORT {
@@ -457,6 +476,9 @@ impl Direct {
         self.word(self.rank, step, 0)
             .store(step + 1, Ordering::Release);
         wait.ring();
+        // Peers have read the next line when it was used last. Without this hint the next store to it, and every atomic
+        // change after that store, would wait for the line.
+        will_write(self.line(self.rank, step + 1).addr());
     }
 
     /// Exposes the next step of a blocking collective. All steps before have been read.
@@ -483,7 +505,7 @@ impl Direct {
     }
 
     /// Waits for the `n` bytes that a rank exposes in a step.
-    #[inline]
+    #[inline(always)]
     fn of(&self, rank: u32, step: u64, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
         if rank != self.rank {
             self.wait_for(rank, step, wait)?;

@@ -347,6 +347,11 @@ impl Driver {
         self.post.probe(peer);
     }
 
+    /// [`Rank::unanswered`].
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.rank.unanswered()
+    }
+
     /// The time of the next step even if nothing arrives, in nanoseconds of the monotonic clock.
     pub(crate) fn deadline(&self) -> Option<u64> {
         self.rank.deadline()

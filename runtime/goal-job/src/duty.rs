@@ -87,11 +87,11 @@ impl Duty {
         self.waiting.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The thread's wait is over.
+    /// The thread's wait is over. As [`Duty::call`].
     #[inline]
-    pub fn wait_ends(&self) {
+    pub fn wait_ends(&self) -> bool {
         self.waiting.fetch_sub(1, Ordering::SeqCst);
-        self.call();
+        self.call()
     }
 
     /// How many threads wait.
@@ -100,14 +100,17 @@ impl Duty {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Wakes the progress thread if it sleeps and is on duty. Call it after [`Duty::runs`] and [`Duty::aside`].
+    /// Wakes the progress thread if it sleeps and is on duty; true if so, or if there is no such thread yet. Call it
+    /// after [`Duty::runs`] and [`Duty::aside`].
     #[inline]
-    pub fn call(&self) {
+    pub fn call(&self) -> bool {
         // Between the change of the numbers and the look at `dozing`: see "Memory ordering".
         fence(Ordering::SeqCst);
-        if self.is_on() && !self.dozing.load(Ordering::Relaxed) {
+        let is_needed = self.is_on() && !self.dozing.load(Ordering::Relaxed);
+        if is_needed {
             self.flag.nudge();
         }
+        is_needed
     }
 
     /// Ends the progress thread.

@@ -40,6 +40,8 @@ mod nic;
 #[cfg(not(loom))]
 mod offload;
 #[cfg(not(loom))]
+mod patience;
+#[cfg(not(loom))]
 mod peers;
 #[cfg(not(loom))]
 mod progress;

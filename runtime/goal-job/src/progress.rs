@@ -5,13 +5,15 @@
 //! * **What it calls**: the driver, the job's engine, and `hetmp_core`'s spinning and sleeping. It knows nothing of
 //!   joining and leaving the job; [`crate::world`] does that and holds the one [`Progress`] of a process.
 //!
-//! A thread that waits first looks at the runs again and again, then gives its core away between two looks, then sleeps
-//! on the bell. A peer rings the bell when it has written into this rank's segment. Sleeps end by themselves after a
-//! nap, because a peer that has died rings nothing: after each nap the waiter checks which processes still live.
+//! A thread that waits first looks at the runs again and again, longer while peers copy its messages, then gives its
+//! core away between two looks, then sleeps on the bell. A peer rings the bell when it has written into this rank's
+//! segment. Sleeps end by themselves after a nap, because a peer that has died rings nothing: after each nap the waiter
+//! checks which processes still live.
 
 use crate::driver::{Driver, Outcome};
 use crate::duty::Duty;
 use crate::memory::Bound;
+use crate::patience::Patience;
 use crate::peers::{Health, Peers};
 use hetmp_core::bell::{Bell, Naps};
 use hetmp_core::handover::HandOvers;
@@ -21,7 +23,7 @@ use hetmp_core::sys;
 use hetmp_goal::rank::StartError;
 use hetmp_goal::schedule::Schedule;
 use hetmp_nic::job::Job;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 /// How long a waiter sleeps before it checks whether a peer has died, nanoseconds.
 const NAPS: Naps = Naps {
@@ -57,9 +59,13 @@ pub(crate) struct Progress {
     bell: &'static Bell,
     duty: Duty,
     hand_overs: HandOvers,
+    patience: Patience,
     peers: Peers,
     /// Of collectives without a schedule.
     aside: OnceLock<Box<Aside>>,
+    /// Begins the progress thread; none under the engine `user`.
+    beginner: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    begun: Once,
 }
 
 impl Progress {
@@ -76,8 +82,11 @@ impl Progress {
             bell,
             duty: Duty::new(),
             hand_overs: HandOvers::new(),
+            patience: Patience::default(),
             peers,
             aside: OnceLock::new(),
+            beginner: OnceLock::new(),
+            begun: Once::new(),
         }
     }
 
@@ -87,11 +96,26 @@ impl Progress {
         let _ = self.aside.set(aside);
     }
 
+    /// Says how the progress thread begins: [`Progress::serve`]. Called once, before anything runs.
+    pub(crate) fn set_beginner(&self, beginner: Box<dyn Fn() + Send + Sync>) {
+        // Cannot fail: called once.
+        let _ = self.beginner.set(beginner);
+    }
+
+    /// The progress thread has to look after something. It begins when that is so for the first time: a program whose
+    /// collectives need no schedule has none.
+    #[cold]
+    fn begin(&self) {
+        if let Some(beginner) = self.beginner.get() {
+            self.begun.call_once(beginner);
+        }
+    }
+
     /// The number of a team's collectives that need somebody who looks after them has changed.
     pub(crate) fn count_aside(&self, from: u32, to: u32) {
         self.duty.aside(from, to);
-        if to > from {
-            self.duty.call();
+        if to > from && self.duty.call() {
+            self.begin();
         }
     }
 
@@ -123,8 +147,8 @@ impl Progress {
         let outcome = driver.start(schedule, context, memory, traced)?;
         self.duty.runs(driver.running() as u32);
         drop(driver);
-        if !awaited {
-            self.duty.call();
+        if !awaited && self.duty.call() {
+            self.begin();
         }
         Ok(outcome)
     }
@@ -199,7 +223,9 @@ impl Progress {
     pub(crate) fn wait_until<T>(&self, poll: &impl Fn() -> Option<T>, peer: Option<u32>) -> T {
         self.duty.wait_begins();
         let ended = self.wait_counted(poll, peer);
-        self.duty.wait_ends();
+        if self.duty.wait_ends() {
+            self.begin();
+        }
         ended
     }
 
@@ -222,14 +248,18 @@ impl Progress {
         // Where ranks outnumber cores, the awaited rank can only run after this one has given its core away.
         let crowded = Policy::oversubscribed();
         if !crowded {
-            for i in 0..LOOKS {
-                if let Some(ended) = look() {
-                    self.hand_overs.kept();
-                    return ended;
-                }
-                if i >= QUICK {
-                    pause();
-                }
+            let keep = |from, to| {
+                (from..to).find_map(|i| {
+                    if i >= QUICK {
+                        pause();
+                    }
+                    look()
+                })
+            };
+            let soon = keep(0, LOOKS);
+            if let Some(ended) = soon.or_else(|| self.while_copied(|n| keep(LOOKS, LOOKS + n))) {
+                self.hand_overs.kept();
+                return ended;
             }
         }
         for _ in 0..YIELDS {
@@ -254,6 +284,16 @@ impl Progress {
                 spinner = Spinner::new();
             }
         }
+    }
+
+    /// Lets `keep` look for as long as peers may copy the messages that were offered to them.
+    fn while_copied<T>(&self, keep: impl Fn(u32) -> Option<T>) -> Option<T> {
+        let looks = self.patience.looks(self.lock().unanswered());
+        let ended = keep(looks);
+        if looks > 0 && ended.is_none() {
+            self.patience.was_in_vain();
+        }
+        ended
     }
 
     /// Sleeps until something has arrived and was worked on, or `until` holds.
@@ -332,6 +372,11 @@ impl Progress {
             Some(at) => at.saturating_sub(sys::monotonic_ns()).clamp(1000, ns),
             None => ns,
         }
+    }
+
+    /// Whether [`Progress::stop`] was called.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.duty.is_stopped()
     }
 
     /// Ends [`Progress::serve`], and wakes the progress thread for that.

@@ -19,10 +19,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// Ranks that map each other's memory, and this rank's side of their collectives.
 #[derive(Debug)]
 pub(crate) struct Team {
+    number: u32,
     /// The job's ranks, by number.
     ranks: Box<[u32]>,
     /// The bells of the other ranks.
     bells: Box<[&'static Bell]>,
+    /// [`Direct::next_areas`].
+    next_areas: Box<[usize]>,
     /// How many steps this rank has read, as its area says. Earlier collectives are over, whoever has the side.
     read: &'static AtomicU64,
     /// [`Direct::has_unlike`].
@@ -32,7 +35,12 @@ pub(crate) struct Team {
     blocking: AtomicBool,
     /// Another thread wants to know when that one gives the side back.
     wanted: AtomicBool,
+    /// Started collectives of which the program has a handle: name `n` in place `n % OPEN`, as `n + 1`.
+    open: Box<[AtomicU64]>,
 }
+
+/// How many handles a team notes; others are in a table of the process.
+const OPEN: u64 = 256;
 
 #[derive(Debug)]
 struct Side {
@@ -96,18 +104,21 @@ fn named(why: Failure, name: impl Fn(u32) -> u32) -> Failure {
 }
 
 impl Team {
-    /// A team of these ranks. `direct` is this rank's side and `read` its count of steps, `bells` are those of the
-    /// others.
+    /// A team of these ranks, with a number. `direct` is this rank's side and `read` its count of steps, `bells` are
+    /// those of the others.
     pub(crate) fn new(
+        number: u32,
         ranks: Box<[u32]>,
         bells: Box<[&'static Bell]>,
         direct: Direct,
         read: &'static AtomicU64,
     ) -> Team {
         Team {
+            number,
             ranks,
             bells,
             read,
+            next_areas: direct.next_areas(),
             unlike: direct.has_unlike(),
             side: Mutex::new(Side {
                 direct,
@@ -116,6 +127,7 @@ impl Team {
             }),
             blocking: AtomicBool::new(false),
             wanted: AtomicBool::new(false),
+            open: (0..OPEN).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
@@ -140,7 +152,51 @@ impl Team {
         let peers = bases.iter().enumerate().filter(|(r, _)| *r != me as usize);
         // SAFETY: these are starts of segments of this `Layout`, which stay mapped.
         let bells = peers.map(|(_, base)| unsafe { link::bell(*base) });
-        Team::new(ranks, bells.collect(), direct, read)
+        Team::new(number, ranks, bells.collect(), direct, read)
+    }
+
+    /// Its number.
+    #[inline]
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// A look at a collective follows.
+    #[inline]
+    pub(crate) fn will_look(&self, step: u64) {
+        Direct::will_look(&self.next_areas, step);
+    }
+
+    /// Where the handle of a collective is noted.
+    #[inline]
+    fn noted(&self, step: u64) -> &AtomicU64 {
+        &self.open[(step % OPEN) as usize]
+    }
+
+    /// The program gets a handle of a collective, which is noted if there is room. Called by the thread that has the
+    /// side.
+    #[inline]
+    fn note(&self, step: u64) {
+        let noted = self.noted(step);
+        if noted.load(Ordering::Relaxed) == 0 {
+            noted.store(step + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the program has a handle of a collective that is noted here. The program hands handles from thread to
+    /// thread.
+    #[inline]
+    pub(crate) fn is_open(&self, step: u64) -> bool {
+        self.noted(step).load(Ordering::Relaxed) == step + 1
+    }
+
+    /// The program's handle is freed. Another thread may have done so before, and the place may be another one's.
+    #[inline]
+    pub(crate) fn close(&self, step: u64) {
+        let (ours, free) = (step + 1, 0);
+        let _ = self
+            .noted(step)
+            .compare_exchange(ours, free, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// How many ranks it has.
@@ -215,7 +271,7 @@ impl Team {
         done.map_err(|why| self.in_job(why))
     }
 
-    /// Starts a collective, and returns its name. `None` if it does not go this way.
+    /// Starts a collective, notes its handle if there is room, and returns its name. `None` if it does not go this way.
     ///
     /// # Errors
     /// A collective before has failed.
@@ -232,8 +288,37 @@ impl Team {
         }
         let started = side.direct.start(what, give, get, &Among(self, host));
         side.count(host);
+        if let Ok(step) = started {
+            self.note(step);
+        }
         drop(side);
         Some(started.map_err(|why| self.in_job(why)))
+    }
+
+    /// Starts the collective again that was started last, if it is this one and short: as [`Team::start`].
+    ///
+    /// # Safety
+    /// The buffers have the collective's lengths, or are null, and stay valid until it is over.
+    #[inline]
+    pub(crate) unsafe fn start_again(
+        &self,
+        what: &Collective,
+        give: *mut u8,
+        get: *mut u8,
+        host: &impl Host,
+    ) -> Option<u64> {
+        let mut side = self.lock();
+        // SAFETY: who calls upholds the contract, which is the same.
+        let step = unsafe { side.direct.start_again(what, give, get, &Among(self, host)) }?;
+        self.note(step);
+        Some(step)
+    }
+
+    /// Whether a collective is known to be over, and to have ended well.
+    #[inline]
+    pub(crate) fn has_ended(&self, step: u64) -> bool {
+        let is_over = self.read.load(Ordering::Acquire) > step;
+        is_over && !self.unlike.load(Ordering::Relaxed)
     }
 
     /// Looks at a collective by its name. `None` if it goes on as far as is known: another thread runs a blocking
@@ -247,9 +332,8 @@ impl Team {
     /// go on.
     pub(crate) fn look_often(&self, step: u64, n: u32, host: &impl Host) -> Option<(Look, u32)> {
         let Some(mut side) = self.try_lock() else {
-            let is_over = self.read.load(Ordering::Acquire) > step;
-            let is_sound = !self.unlike.load(Ordering::Relaxed);
-            return (is_over && is_sound).then_some((Look::Ended(Ok(())), 0));
+            let has_ended = self.has_ended(step);
+            return has_ended.then_some((Look::Ended(Ok(())), 0));
         };
         let mut found = side.direct.look(step, &Among(self, host));
         for _ in 1..n {

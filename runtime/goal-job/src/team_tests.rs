@@ -37,7 +37,7 @@ fn team(me: u32, areas: [*mut u8; 2]) -> Team {
     let direct = unsafe { Direct::new(me, Box::new(areas)) };
     // SAFETY: as above; an aligned word, accessed as an atomic only.
     let read = unsafe { AtomicU64::from_ptr(Direct::reads_of(areas[me as usize])) };
-    Team::new(Box::new([0, 1]), Box::new([]), direct, read)
+    Team::new(0, Box::new([0, 1]), Box::new([]), direct, read)
 }
 
 fn nothing() -> Piece {
@@ -73,4 +73,47 @@ fn tests_go_on_beside_a_blocking_collective() {
         assert_eq!(here.look(step, &Looks), Some(Look::Ended(Ok(()))));
         said.store(true, Ordering::Release);
     });
+}
+
+/// A handle is known until it is freed, and one that finds the place of another taken is not noted.
+#[test]
+fn handles_are_noted_while_the_program_has_them() {
+    let areas = [area(), area()];
+    let (here, there) = (team(0, areas), team(1, areas));
+    let what = Collective::Barrier;
+    let null = core::ptr::null_mut();
+    let start = |t: &Team| {
+        // SAFETY: a barrier has no buffers.
+        if let Some(step) = unsafe { t.start_again(&what, null, null, &Looks) } {
+            return step;
+        }
+        let step = t.start(&what, nothing(), nothing(), &Looks);
+        step.expect("is short").expect("nothing has failed")
+    };
+    let both = || {
+        let step = start(&here);
+        let other = start(&there);
+        assert_eq!(here.look(step, &Looks), Some(Look::Ended(Ok(()))));
+        assert_eq!(there.look(other, &Looks), Some(Look::Ended(Ok(()))));
+        there.close(other);
+        step
+    };
+    let first = both();
+    assert!(here.is_open(first) && !here.is_open(first + 1) && !here.is_open(first + OPEN));
+    for _ in 1..OPEN {
+        let step = both();
+        assert!(here.is_open(step));
+        here.close(step);
+        assert!(!here.is_open(step));
+    }
+    let late = both();
+    assert_eq!(late, first + OPEN);
+    assert!(
+        !here.is_open(late) && here.is_open(first),
+        "its place is taken"
+    );
+    here.close(late);
+    assert!(here.is_open(first));
+    here.close(first);
+    assert!(!here.is_open(first));
 }

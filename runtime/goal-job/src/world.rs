@@ -19,6 +19,7 @@ use crate::settings::{Engine, Settings};
 use crate::team::Team;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bootstrap::Exchange;
+use hetmp_core::topo::{self, CpuSet};
 use hetmp_core::{report, sys, thread};
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
@@ -60,15 +61,17 @@ pub struct World {
     job: &'static Job,
     settings: Settings,
     progress: Progress,
-    /// Under the engine `thread`: the progress thread, until the process leaves.
+    /// The progress thread, from when it is first needed until the process leaves; none under the engine `user`.
     thread: Mutex<Option<thread::Thread>>,
+    /// There is none, and will be none.
+    is_alone: AtomicBool,
     here: Here,
     /// By rank: where its segment is mapped; null for ranks of other machines.
     bases: Box<[usize]>,
     /// All ranks, where they map each other's segments.
     team: Option<Team>,
     /// The teams of groups, by context.
-    groups: Mutex<Vec<(u32, &'static Team)>>,
+    groups: Box<[OnceRef<'static, Team>]>,
     /// A peer that many tests have found to be missing; [`NOBODY`] if there is none.
     missing: AtomicU32,
     /// When [`World::advance`] last asked the system whether a peer lives, by [`sys::monotonic_ns`].
@@ -158,11 +161,10 @@ fn join_by(exchange: Option<Box<dyn Exchange>>) -> Result<&'static World, JoinEr
     let world: &'static World = Box::leak(Box::new(world));
     world.progress.set_aside(Box::new(|| world.advance_teams()));
     if settings.engine != Engine::User && world.ranks() > 1 {
-        let started = thread::start(c"hetmp-goal", || world.progress.serve());
-        let thread = started.map_err(|e| JoinError::Refused(format!("progress thread: {e}")))?;
-        // The progress thread is not counted among the threads that need a core: it sleeps mostly, and always while
-        // other threads wait.
-        *world.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        let cpus = topo::affinity();
+        world
+            .progress
+            .set_beginner(Box::new(move || world.begin_thread(cpus.clone())));
     }
     // The state was `NEW`, so that there is none yet.
     let _ = WORLD.set(world);
@@ -257,15 +259,41 @@ impl World {
             settings,
             progress: Progress::new(job, driver, bell, processes),
             thread: Mutex::new(None),
+            is_alone: AtomicBool::new(settings.engine == Engine::User),
             here,
             bases: kept,
             team,
-            groups: Mutex::new(Vec::new()),
+            groups: (0..link::TEAMS).map(|_| OnceRef::new()).collect(),
             missing: AtomicU32::new(NOBODY),
             tests: AtomicU32::new(0),
             asked: AtomicU64::new(sys::monotonic_ns()),
             away,
             away_groups: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Begins the progress thread, on the CPUs that the process had when it joined: the program may have bound the
+    /// calling thread to one since, where it computes. It is not counted among the threads that need a core: it sleeps
+    /// mostly, and always while other threads wait.
+    fn begin_thread(&'static self, cpus: CpuSet) {
+        let mut place = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever ends it has it from `place`.
+        if self.progress.is_stopped() {
+            return;
+        }
+        let serve = move || {
+            // Where this is refused, the thread stays on the caller's CPUs.
+            let _ = topo::set_affinity(&cpus);
+            self.progress.serve();
+        };
+        match thread::start(c"hetmp-goal", serve) {
+            Ok(thread) => *place = Some(thread),
+            Err(e) => {
+                self.is_alone.store(true, Ordering::Relaxed);
+                report::warn(format_args!(
+                    "GOAL: progress thread: {e} (expected room for one; runs go on inside of tests and waits alone)"
+                ));
+            }
         }
     }
 
@@ -374,12 +402,12 @@ impl World {
         }
     }
 
-    /// The result of a run; `None` while it goes on. Reads one word. Under the engine `user` it first moves the runs
+    /// The result of a run; `None` while it goes on. Reads one word. Without a progress thread it first moves the runs
     /// on.
     #[inline]
     pub fn test(&self, outcome: &Outcome) -> Option<Result<(), Failure>> {
         let ended = outcome.poll();
-        if ended.is_some() || self.settings.engine != Engine::User {
+        if ended.is_some() || !self.is_alone.load(Ordering::Relaxed) {
             return ended;
         }
         self.progress.try_step(0);
@@ -425,11 +453,9 @@ impl World {
         if let Some(team) = &self.team {
             team.abandon(self);
         }
-        let groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, team) in groups.iter() {
+        for team in self.groups.iter().filter_map(OnceRef::get) {
             team.abandon(self);
         }
-        drop(groups);
         self.progress.finish();
     }
 }

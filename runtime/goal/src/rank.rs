@@ -257,6 +257,7 @@ struct Offered {
     to: u32,
     run: RunId,
     place: usize,
+    bytes: u64,
 }
 
 /// A message that a peer was asked to send.
@@ -459,6 +460,13 @@ impl Rank {
     #[inline]
     pub fn outgoing(&mut self) -> Option<(u32, Packet)> {
         self.out.pop_front()
+    }
+
+    /// Bytes of messages that were offered and that peers have not answered: they may be copying them.
+    #[must_use]
+    pub fn unanswered(&self) -> u64 {
+        let bytes = self.offered.values().map(|o| o.bytes);
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// When [`Rank::tick`] has to be called next; `None` if it need not be.

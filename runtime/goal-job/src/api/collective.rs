@@ -4,7 +4,7 @@
 //! whole job ([`Graph::among`]). Each group has a context of its own, so that ranks may begin the collectives of two
 //! groups in different orders.
 
-use super::{tables, world, Code, Error, Key, Result, Running};
+use super::{handles, tables, world, Code, Error, Key, Result, Running};
 use crate::choice::Collective;
 use crate::memory::Segment;
 use crate::offload::Offload;
@@ -210,28 +210,35 @@ unsafe fn begin_away(
     Ok(run.transpose()?.map(|run| Running::Away(away, run)))
 }
 
-/// Begins a collective of a group, or of all ranks, by the first way that takes it.
+/// Begins a collective of a group, or of all ranks, by the first way that takes it, and returns its handle.
 fn begin(
     world: &'static World,
     group: Option<&Group>,
     what: Collective,
     buffers: [Segment; 2],
-) -> Result<Running> {
+) -> Result<Key> {
     let (me, team, away) = match group {
         None => (world.rank(), world.team(), world.away()),
         Some(group) => (group.me, group.team, group.away),
     };
-    // SAFETY: the callers of `start` and `start_in_group` have promised it.
-    if let Some(running) = unsafe { begin_away(world, away, &what, &buffers) }? {
-        return Ok(running);
+    if away.is_some() {
+        // SAFETY: the callers of `start` and `start_in_group` have promised it.
+        if let Some(running) = unsafe { begin_away(world, away, &what, &buffers) }? {
+            return tables().runs.insert(running);
+        }
     }
     if let Some(team) = team {
         // SAFETY: as above.
         if let Some(step) = unsafe { world.start_direct(team, me, &what, &buffers) } {
-            return Ok(Running::Direct(team, step?));
+            let step = step?;
+            return match team.is_open(step) {
+                true => Ok(handles::of_team(team.number(), step)),
+                false => tables().runs.insert(Running::Direct(team, step)),
+            };
         }
     }
-    begin_here(world, group, what, buffers, How::Alone)
+    let running = begin_here(world, group, what, buffers, How::Alone)?;
+    tables().runs.insert(running)
 }
 
 fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
@@ -248,8 +255,7 @@ fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
 /// The buffers are valid for the collective's reads and writes until the run has ended, and nobody else uses them
 /// meanwhile.
 pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<Key> {
-    let running = begin(world()?, None, what, both(give, get))?;
-    tables().runs.insert(running)
+    begin(world()?, None, what, both(give, get))
 }
 
 /// As [`start`], among the ranks of a group; roots and neighbours are numbers in the group. All its members begin the
@@ -267,8 +273,7 @@ pub unsafe fn start_in_group(
     get: *mut u8,
 ) -> Result<Key> {
     let group = Arc::clone(tables().groups.get(group, "group")?);
-    let running = begin(world()?, Some(&group), what, both(give, get))?;
-    tables().runs.insert(running)
+    begin(world()?, Some(&group), what, both(give, get))
 }
 
 /// Runs a collective to its end.

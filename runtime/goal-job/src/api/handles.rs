@@ -3,6 +3,9 @@
 //! A C program may use a handle after it was freed, or pass a graph's handle where a schedule's is expected. A handle
 //! therefore contains an index, the generation of what is stored there, and the kind of its table. A wrong use is
 //! then an error, and never an access to memory.
+//!
+//! A collective without a schedule is over sooner than a table is locked three times: its handle says which it is, and
+//! the team knows which of its collectives the program has handles of.
 
 use super::{Code, Error, Result};
 
@@ -18,6 +21,22 @@ pub(super) struct Slots<T> {
 
 const PLACE_BITS: u32 = 28;
 const GENERATION_BITS: u32 = 32;
+/// The kind of handles that no table gives out: [`of_team`].
+const DIRECT: usize = 5;
+const STEP_BITS: u32 = 54;
+
+/// The handle of a collective of the team with a number, which has a name there and no place in a table.
+pub(super) fn of_team(team: u32, step: u64) -> Key {
+    DIRECT << (PLACE_BITS + GENERATION_BITS) | (team as usize) << STEP_BITS | step as usize
+}
+
+/// The team's number and the collective's name that [`of_team`] has put together. `None` for another handle.
+#[inline]
+pub(super) fn team_and_step(key: Key) -> Option<(u32, u64)> {
+    let team = key >> STEP_BITS & 0x3f;
+    let step = key & ((1 << STEP_BITS) - 1);
+    (key >> (PLACE_BITS + GENERATION_BITS) == DIRECT).then_some((team as u32, step as u64))
+}
 
 impl<T> Slots<T> {
     pub(super) fn new(kind: usize) -> Slots<T> {
@@ -67,7 +86,9 @@ impl<T> Slots<T> {
     }
 }
 
-fn none(what: &str) -> Error {
+/// The error of a handle that was not given out, or was freed.
+#[cold]
+pub(super) fn none(what: &str) -> Error {
     Error::new(
         Code::Argument,
         format_args!("{what}: unknown (expected one that was made and not freed)"),
@@ -77,6 +98,17 @@ fn none(what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_teams_handle_is_no_handle_of_a_table() {
+        for (team, step) in [(0, 0), (63, (1 << 54) - 1), (5, 77)] {
+            assert_eq!(team_and_step(of_team(team, step)), Some((team, step)));
+        }
+        let mut table = Slots::new(4);
+        let key = table.insert("one").expect("room");
+        assert_eq!((team_and_step(key), team_and_step(0)), (None, None));
+        assert!(table.get(of_team(0, key as u64), "x").is_err());
+    }
 
     #[test]
     fn handles_are_known_once_and_by_their_table() {

@@ -23,8 +23,21 @@ pub(super) struct Started {
     pub(super) step: u64,
     /// This rank has exposed its input.
     shown: bool,
+    /// A rank exposes more for it than fits into a line.
+    is_long: bool,
     /// The first rank whose input was not seen yet.
     seen: u32,
+}
+
+/// The short collective that was started last: most programs repeat it.
+#[derive(Debug)]
+pub(super) struct Latest {
+    what: Collective,
+    /// The bytes that this rank gives, exposes and gets.
+    gives: usize,
+    exposes: usize,
+    gets: usize,
+    mark: u64,
 }
 
 /// What a look at a started collective finds.
@@ -61,9 +74,18 @@ impl Direct {
         }
         let step = self.next;
         self.next = step + 1;
-        if self.is_long(what) {
+        let is_long = self.is_long(what);
+        if is_long {
             self.long_ones.rotate_left(1);
             self.long_ones[PLACES - 1] = Some(step);
+        } else {
+            self.latest = Some(Latest {
+                what: what.clone(),
+                gives: give.n,
+                exposes: self.exposed(what, block(what) as usize),
+                gets: get.n,
+                mark: mark(what),
+            });
         }
         self.started.push_back(Started {
             what: what.clone(),
@@ -71,14 +93,86 @@ impl Direct {
             get,
             step,
             shown: false,
+            is_long,
             seen: 0,
         });
         self.advance(wait);
         Ok(step)
     }
 
+    /// Starts the short collective again that was started last, and returns its name. `None` if it is another one, or
+    /// if somebody or something else has to be looked at first: [`Direct::start`] does.
+    ///
+    /// # Safety
+    /// The buffers have the collective's [`lengths`](super::lengths), or are null, and stay valid until it is over.
+    #[inline]
+    pub(crate) unsafe fn start_again(
+        &mut self,
+        what: &Collective,
+        give: *mut u8,
+        get: *mut u8,
+        wait: &impl Wait,
+    ) -> Option<u64> {
+        let latest = self.latest.as_ref().filter(|l| l.what == *what)?;
+        let has_buffers =
+            (latest.gives == 0 || !give.is_null()) && (latest.gets == 0 || !get.is_null());
+        // No other is started, and the line is known to be free.
+        let is_free = self.started.is_empty() && self.known + LINES > self.next;
+        if !has_buffers || !is_free || self.broken.is_some() {
+            return None;
+        }
+        let (step, mark) = (self.next, latest.mark);
+        // SAFETY: who calls keeps the buffers valid for the collective's lengths, which these are.
+        let (give, get) = unsafe { (Piece::new(give, latest.gives), Piece::new(get, latest.gets)) };
+        let to = self.piece(self.rank, step, latest.exposes);
+        self.next = step + 1;
+        self.put(what, give, whole(what), to);
+        self.show(step, mark, wait);
+        self.started.push_back(Started {
+            what: what.clone(),
+            give,
+            get,
+            step,
+            shown: true,
+            is_long: false,
+            seen: 0,
+        });
+        if self.look_at_last(step, wait).is_none() {
+            self.advance(wait);
+        }
+        Some(step)
+    }
+
+    /// Looks at a short collective that is the only one started, and the last. `None` for others, and where something
+    /// went wrong: [`Direct::advance`] sees to that.
+    #[inline(always)]
+    fn look_at_last(&mut self, step: u64, wait: &impl Wait) -> Option<Look> {
+        let first = self.started.front()?;
+        let is_last = first.step == step && self.next == step + 1;
+        if !is_last || !first.shown || first.is_long || self.broken.is_some() {
+            return None;
+        }
+        if let Some(rank) = self.unseen(0) {
+            return Some(Look::Needs(rank));
+        }
+        let s = &self.started[0];
+        let taken = self.take(&s.what, (s.give, s.get), whole(&s.what), step, wait);
+        taken.ok()?;
+        self.started.pop_front();
+        self.has_read(step + 1);
+        Some(Look::Ended(Ok(())))
+    }
+
     /// Looks at a collective by its name, after moving all on.
+    #[inline]
     pub(crate) fn look(&mut self, step: u64, wait: &impl Wait) -> Look {
+        match self.look_at_last(step, wait) {
+            Some(found) => found,
+            None => self.look_at_all(step, wait),
+        }
+    }
+
+    fn look_at_all(&mut self, step: u64, wait: &impl Wait) -> Look {
         self.advance(wait);
         let Some(at) = self.started.iter().position(|s| s.step == step) else {
             let unlike = self.unlike.iter().find(|(s, _)| *s == step);
@@ -188,11 +282,11 @@ impl Direct {
                 }
             }
             let held_up = self.holds_up_peers();
-            let ended = self.started.remove(at);
+            let is_long = self.started.remove(at).is_some_and(|s| s.is_long);
             self.has_read(self.started.front().map_or(self.next, |s| s.step));
             // Peers may wait for a place or a line. With short blocks, and few collectives at once, nobody does: then a
             // look makes no system call.
-            if held_up || ended.is_some_and(|s| self.is_long(&s.what)) {
+            if held_up || is_long {
                 wait.ring();
             }
         }
@@ -260,7 +354,7 @@ impl Direct {
     }
 
     /// The first rank whose input a collective waits for.
-    #[inline]
+    #[inline(always)]
     fn unseen(&mut self, at: usize) -> Option<u32> {
         let s = &self.started[at];
         let there = |rank: u32| {

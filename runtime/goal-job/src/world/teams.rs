@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Policy;
 use hetmp_core::sys;
 use hetmp_goal::rank::Failure;
-use std::sync::PoisonError;
+use once_cell::race::OnceRef;
 
 /// How often a collective without a schedule looks at a peer's word before it waits as runs do.
 const QUICK: u32 = 64;
@@ -42,10 +42,10 @@ impl World {
         if self.team.is_none() || context >= TEAMS || members.len() < 2 {
             return None;
         }
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, team)) = groups.iter().find(|(c, _)| *c == context) {
+        let place = &self.groups[context as usize];
+        if let Some(team) = place.get() {
             // A context is used again for the same ranks only.
-            return (team.ranks() == members).then_some(*team);
+            return (team.ranks() == members).then_some(team);
         }
         let bases: Vec<*mut u8> = members
             .iter()
@@ -54,8 +54,16 @@ impl World {
         let team = Team::mapped(members.into(), context, me, self.here.layout, &bases);
         // As long as the process: its side of the area goes on where it was if the context is used again.
         let team: &'static Team = Box::leak(Box::new(team));
-        groups.push((context, team));
-        Some(team)
+        place.set(team).is_ok().then_some(team)
+    }
+
+    /// The team with a number.
+    #[inline]
+    pub(crate) fn team_of(&self, number: u32) -> Option<&Team> {
+        match number {
+            0 => self.team(),
+            _ => self.groups.get(number as usize)?.get(),
+        }
     }
 
     /// The buffers of a collective without a schedule. `None` if it needs one, or has arguments for which a schedule
@@ -132,7 +140,11 @@ impl World {
             return None;
         }
         let [give, get] = buffers;
-        // SAFETY: who calls upholds the contract of `start_direct`, which is that of `pieces`.
+        // SAFETY: who calls upholds the contract of `start_direct`.
+        if let Some(step) = unsafe { team.start_again(what, give.start, get.start, self) } {
+            return Some(Ok(step));
+        }
+        // SAFETY: as above; that of `pieces` is the same.
         let (give, get) = unsafe { self.pieces(team, me, what, give.start, get.start) }?;
         team.start(what, give, get, self)
     }
@@ -235,11 +247,8 @@ impl World {
     /// Moves the collectives of all teams on. True if one went on.
     pub(super) fn advance_teams(&self) -> bool {
         let mut moved = self.team.as_ref().is_some_and(|t| t.advance(self));
-        // Who creates a group at this moment looks after the others later.
-        if let Ok(groups) = self.groups.try_lock() {
-            for (_, team) in groups.iter() {
-                moved |= team.advance(self);
-            }
+        for team in self.groups.iter().filter_map(OnceRef::get) {
+            moved |= team.advance(self);
         }
         moved
     }

@@ -225,7 +225,13 @@ impl Rank {
             _ => 0,
         };
         let ticket = self.ticket();
-        self.offered.insert(ticket, Offered { to, run: id, place });
+        let offered = Offered {
+            to,
+            run: id,
+            place,
+            bytes,
+        };
+        self.offered.insert(ticket, offered);
         self.peer(to).offered += 1;
         self.counts.offered += 1;
         let offer = Packet::Offer {
