@@ -1,6 +1,27 @@
 /* libhetmp_mpi.so, calls: the collectives of MPI that this library defines. Each has up to four forms: nonblocking and
- * persistent (MPI 4), and both with large numbers (MPI 4). */
+ * persistent (MPI 4), and both with large numbers (MPI 4). Some have the blocking form, too. */
 #include "hetmp_mpi.h"
+
+/* Bytes of a block of a blocking collective that GOAL moves faster than MPI. A shorter one takes no longer than to look
+ * at its arguments; a longer one has several steps, and beside other programs each may wait for a processor. */
+enum { LEAST = 16 << 10, MOST = 64 << 10 };
+
+/* True for blocks that are certainly too short. Most are, and are to pay nothing for being looked at. */
+static int is_short(MPI_Count count, MPI_Datatype type) {
+    return count < LEAST / 8 && (type == MPI_DOUBLE || type == MPI_INT || type == MPI_BYTE || type == MPI_FLOAT ||
+                                 type == MPI_CHAR || type == MPI_LONG || type == MPI_INT64_T);
+}
+
+/* Runs a blocking collective, or says that it is MPI's. What is looked at is equal at all ranks. */
+static int run(struct call k, int *error) {
+    if (why_not(&k) != FITS) return 0;
+    size_t bytes = k.kind == ALLREDUCE ? length(k.give.count, k.give.type) : k.bytes;
+    /* Sums of more ranks go by a ring, in steps for each of which all wait. */
+    if (bytes < LEAST || bytes > MOST || (k.kind == ALLREDUCE && k.c->size > 2)) return 0;
+    struct request *r = new_request();
+    *error = finish(r, &k, begin(&k, r));
+    return 1;
+}
 
 /* Takes the collective, or says that it is MPI's. */
 static int take(struct call k, int is_persistent, int *error, MPI_Request *request) {
@@ -54,6 +75,19 @@ static int take(struct call k, int is_persistent, int *error, MPI_Request *reque
     PERSISTENT(FORM(name##_init, parameters, arguments, 1, (MPI_Info info, ), int, int, __VA_ARGS__))       \
     LARGE(FORM(name##_init_c, parameters, arguments, 1, (MPI_Info info, ), MPI_Count, MPI_Aint, __VA_ARGS__))
 /* Arrays of types, which the program may free, are not kept. */
+/* `of` says how many elements of which type a block has that every rank knows. */
+#define BLOCKING(name, parameters, arguments, of, N, D, ...)                                 \
+    int MPI_##name(parameters(N, D)) {                                                       \
+        int error;                                                                           \
+        const struct call k = {.comm = comm, __VA_ARGS__};                                   \
+        if (takes_blocking && !is_short of && run(k, &error)) return error;                  \
+        return REAL(name) arguments;                                                         \
+    }                                                                                        \
+    BOTH(name)
+#define ALSO_BLOCKING(low, name, parameters, arguments, of, ...)                                    \
+    FORMS(low, name, parameters, arguments, __VA_ARGS__)                                            \
+    BLOCKING(name, parameters, arguments, of, int, int, __VA_ARGS__)                                \
+    LARGE(BLOCKING(name##_c, parameters, arguments, of, MPI_Count, MPI_Aint, __VA_ARGS__))
 #define FORMS_W(low, parameters, arguments, D, ...)                  \
     FORM(I##low, parameters, arguments, 0, (), int, D, __VA_ARGS__)  \
     LARGE(FORM(I##low##_c, parameters, arguments, 0, (), MPI_Count, MPI_Aint, __VA_ARGS__))
@@ -68,7 +102,7 @@ PERSISTENT(FORM(Barrier_init, P_BARRIER, (comm), 1, (MPI_Info info, ), int, int,
 #define P_REDUCE(N, D) const void *from, void *to, N count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm
 FORMS(reduce, Reduce, P_REDUCE, (from, to, count, type, op, root, comm), .kind = REDUCE, .root = root, REDUCES)
 #define P_ALL(N, D) const void *from, void *to, N count, MPI_Datatype type, MPI_Op op, MPI_Comm comm
-FORMS(allreduce, Allreduce, P_ALL, (from, to, count, type, op, comm), .kind = ALLREDUCE, REDUCES)
+ALSO_BLOCKING(allreduce, Allreduce, P_ALL, (from, to, count, type, op, comm), (count, type), .kind = ALLREDUCE, REDUCES)
 FORMS(scan, Scan, P_ALL, (from, to, count, type, op, comm), .kind = SCAN, REDUCES)
 FORMS(exscan, Exscan, P_ALL, (from, to, count, type, op, comm), .kind = EXSCAN, REDUCES)
 FORMS(reduce_scatter_block, Reduce_scatter_block, P_ALL, (from, to, count, type, op, comm),
@@ -80,15 +114,15 @@ FORMS(reduce_scatter, Reduce_scatter, P_SOME, (from, to, counts, type, op, comm)
 
 /* ---- blocks of one length ---- */
 #define P_BCAST(N, D) void *buffer, N count, MPI_Datatype type, int root, MPI_Comm comm
-FORMS(bcast, Bcast, P_BCAST, (buffer, count, type, root, comm), .kind = BCAST, .root = root,
-      .give = {.at = buffer, .count = count, .type = type})
+ALSO_BLOCKING(bcast, Bcast, P_BCAST, (buffer, count, type, root, comm), (count, type), .kind = BCAST, .root = root,
+              .give = {.at = buffer, .count = count, .type = type})
 #define BLOCKS .give = {.at = from, .count = count, .type = type}, \
     .get = {.at = to, .count = to_count, .type = to_type}
 #define P_BOTH(N, D)                                                                                                \
     const void *from, N count, MPI_Datatype type, void *to, N to_count, MPI_Datatype to_type, MPI_Comm comm
 #define A_BOTH (from, count, type, to, to_count, to_type, comm)
-FORMS(alltoall, Alltoall, P_BOTH, A_BOTH, .kind = ALLTOALL, BLOCKS)
-FORMS(allgather, Allgather, P_BOTH, A_BOTH, .kind = ALLGATHER, BLOCKS)
+ALSO_BLOCKING(alltoall, Alltoall, P_BOTH, A_BOTH, (to_count, to_type), .kind = ALLTOALL, BLOCKS)
+ALSO_BLOCKING(allgather, Allgather, P_BOTH, A_BOTH, (to_count, to_type), .kind = ALLGATHER, BLOCKS)
 FORMS(neighbor_alltoall, Neighbor_alltoall, P_BOTH, A_BOTH, .kind = NEIGHBOR_ALLTOALL, BLOCKS)
 FORMS(neighbor_allgather, Neighbor_allgather, P_BOTH, A_BOTH, .kind = NEIGHBOR_ALLGATHER,
       .give = {.at = from, .count = count, .type = type, .is_one = 1},

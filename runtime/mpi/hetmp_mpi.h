@@ -98,16 +98,23 @@ enum {
     NEIGHBOR_ALLGATHERV,
     NEIGHBOR_ALLTOALLV,
     NEIGHBOR_ALLTOALLW,
-    KINDS
+    KINDS,
+    /* Only counted. */
+    BLOCKING_ONES = KINDS,
+    COUNTED
 };
 enum { COMMUNICATOR, TYPE, OPERATION, AMOUNT, TOPOLOGY, ARGUMENTS, REASONS, FITS };
-extern const char *const kind_names[KINDS];
+extern const char *const kind_names[COUNTED];
 
 extern int threads; /* MPI_THREAD_MULTIPLE */
 /* Of this process alone, for calls that convert: their errors come back to us. */
 extern MPI_Comm own;
 /* Collectives of this rank that went to GOAL, by kind, and to MPI, by reason. */
-extern long taken[KINDS], left[REASONS];
+extern long taken[COUNTED], left[REASONS];
+/* GOAL may run blocking collectives: all ranks are on this machine. */
+extern int takes_blocking;
+/* How often a waiter looks before it gives its core away: some 0.1 ms where each rank has one. */
+extern unsigned spins;
 
 /* A communicator whose collectives GOAL can run. */
 struct comm {
@@ -251,12 +258,16 @@ void look(struct request *r);
 void empty_status(MPI_Status *status);
 /* A run was begun, with this code: the program gets a request for it. */
 int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request);
+/* The same for a blocking collective, of which the program gets no request: waits for its end. Returns MPI's code. */
+int finish(struct request *r, const struct call *k, int code);
 /* The program gets a request that begins the collective each time it is started. */
 int give_persistent(const struct call *k, MPI_Request *request);
 /* The program frees a communicator. */
 void forget_comm(MPI_Comm comm);
 /* Looks after requests that the program has freed while their runs went on; with `wait`, until they end. */
 void sweep(int wait);
+/* Waits for the end of a run whose request MPI does not know. */
+void wait_for(struct request *r);
 /* The last of all: frees every request. */
 void end_requests(void);
 

@@ -20,11 +20,11 @@
 #define MPI_FILE "libmpich.so.12"
 #endif
 
-const char *const kind_names[KINDS] = {
+const char *const kind_names[COUNTED] = {
     "Ibarrier", "Ibcast", "Ireduce", "Iallreduce", "Ialltoall", "Iallgather", "Igather", "Iscatter", "Iscan", "Iexscan",
     "Ireduce_scatter_block", "Ireduce_scatter", "Ineighbor_alltoall", "Igatherv", "Iscatterv", "Iallgatherv",
     "Ialltoallv", "Ialltoallw", "Ineighbor_allgather", "Ineighbor_allgatherv", "Ineighbor_alltoallv",
-    "Ineighbor_alltoallw"};
+    "Ineighbor_alltoallw", "blocking"};
 static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "amount", "topology",
                                                   "arguments"};
 
@@ -32,7 +32,9 @@ struct functions goal;
 int threads;
 MPI_Comm own = MPI_COMM_NULL;
 static MPI_Group world_group;
-long taken[KINDS], left[REASONS];
+long taken[COUNTED], left[REASONS];
+int takes_blocking;
+unsigned spins = 100;
 static int joined; /* GOAL is there, between MPI_Init and MPI_Finalize */
 static int keyval = MPI_KEYVAL_INVALID;
 static int next_context = 1;
@@ -327,6 +329,15 @@ static void join(void) {
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_record, &keyval, NULL);
     PMPI_Comm_set_attr(MPI_COMM_WORLD, keyval, new_record(MPI_COMM_WORLD));
+    MPI_Comm here;
+    int near = 0;
+    if (REAL(Comm_split_type)(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) == MPI_SUCCESS) {
+        PMPI_Comm_size(here, &near);
+        REAL(Comm_free)(&here);
+    }
+    if (near <= sysconf(_SC_NPROCESSORS_ONLN)) spins = 2000;
+    fine = near == size;
+    PMPI_Allreduce(&fine, &takes_blocking, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     joined = 1;
 }
 
@@ -351,18 +362,18 @@ static void report(void) {
     const char *value = secure_getenv("HETMP_VERBOSE");
     if (!value || (strcmp(value, "1") && strcasecmp(value, "true") && strcasecmp(value, "yes") &&
                    strcasecmp(value, "on"))) return;
-    long mine[KINDS + REASONS], all[KINDS + REASONS];
+    long mine[COUNTED + REASONS], all[COUNTED + REASONS];
     memcpy(mine, taken, sizeof taken);
-    memcpy(mine + KINDS, left, sizeof left);
-    PMPI_Reduce(mine, all, KINDS + REASONS, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    memcpy(mine + COUNTED, left, sizeof left);
+    PMPI_Reduce(mine, all, COUNTED + REASONS, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     int rank, used = 0;
     char text[1900] = "";
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank != 0) return;
-    for (int i = 0; i < KINDS + REASONS; i++) {
-        const char *name = i < KINDS ? kind_names[i] : reason_names[i - KINDS];
-        if (i == KINDS) used += snprintf(text + used, sizeof text - (size_t)used, "; by MPI, because of");
-        if (all[i] || i == KINDS) used += snprintf(text + used, sizeof text - (size_t)used, " %s %ld", name, all[i]);
+    for (int i = 0; i < COUNTED + REASONS; i++) {
+        const char *name = i < COUNTED ? kind_names[i] : reason_names[i - COUNTED];
+        if (i == COUNTED) used += snprintf(text + used, sizeof text - (size_t)used, "; by MPI, because of");
+        if (all[i] || i == COUNTED) used += snprintf(text + used, sizeof text - (size_t)used, " %s %ld", name, all[i]);
     }
     say("collectives of all ranks by GOAL:%s", text);
 }
@@ -374,7 +385,7 @@ int MPI_Finalize(void) {
         end_requests();
         /* All ranks have waited for their collectives. */
         PMPI_Barrier(MPI_COMM_WORLD);
-        joined = 0;
+        joined = takes_blocking = 0;
         goal.GOAL_Finalize();
         PMPI_Group_free(&world_group);
     }

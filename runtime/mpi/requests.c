@@ -217,22 +217,40 @@ static int make_known(struct request *r, MPI_Comm comm) {
     return MPI_SUCCESS;
 }
 
-int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request) {
-    if (code != GOAL_SUCCESS) {
-        char why[300] = "";
-        goal.GOAL_Last_error(why, sizeof why);
-        say("%s: %s", kind_names[kind], why);
-        r->error = MPI_ERR_OTHER;
-        deliver(r);
-        if (!r->call) recycle(r);
-        PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-        return MPI_ERR_OTHER;
-    }
-    int error = make_known(r, comm);
-    if (error != MPI_SUCCESS) return error;
+/* GOAL has refused to begin. */
+static int refused(struct request *r, MPI_Comm comm, int kind) {
+    char why[300] = "";
+    goal.GOAL_Last_error(why, sizeof why);
+    say("%s: %s", kind_names[kind], why);
+    r->error = MPI_ERR_OTHER;
+    deliver(r);
+    if (!r->call) recycle(r);
+    PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
+}
+
+/* One more collective of this kind was begun. */
+static void count(int kind) {
     enter();
     taken[kind]++;
     leave();
+}
+
+int finish(struct request *r, const struct call *k, int code) {
+    if (code != GOAL_SUCCESS) return refused(r, k->comm, k->kind);
+    count(BLOCKING_ONES);
+    wait_for(r);
+    int error = r->error;
+    recycle(r);
+    if (error) PMPI_Comm_call_errhandler(k->comm, error);
+    return error;
+}
+
+int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request) {
+    if (code != GOAL_SUCCESS) return refused(r, comm, kind);
+    int error = make_known(r, comm);
+    if (error != MPI_SUCCESS) return error;
+    count(kind);
     r->active = 1;
     *request = r->handle;
     sweep(0);

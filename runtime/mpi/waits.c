@@ -20,7 +20,7 @@ static void rest(unsigned *turns) {
     if (n > YIELDS) {
         const struct timespec nap = {0, 20000};
         nanosleep(&nap, NULL);
-    } else if (n > 100) {
+    } else if (n > spins) {
         long long before = now_ns();
         sched_yield();
         /* A program that computes takes the core for a time slice at each yield, but not from a thread that slept. */
@@ -76,6 +76,14 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
         if (turns % 16 == 15) REAL(Request_get_status)(*request, &done, MPI_STATUS_IGNORE);
     }
     return hand_over_one(r, request, status);
+}
+
+void wait_for(struct request *r) {
+    for (unsigned turns = 0; look(r), !r->ended; rest(&turns)) {
+        int there;
+        /* Other ranks may wait for a message of this one, and take part in the collective only then. */
+        if (turns % 16 == 15) PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, own, &there, MPI_STATUS_IGNORE);
+    }
 }
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {

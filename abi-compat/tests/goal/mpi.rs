@@ -304,6 +304,44 @@ fn wider(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
+/// For collectives that the kernel moves on, or that need nobody for that, no thread of the process works either; for
+/// those of an adapter that is a thread, one does.
+fn no_thread(mpi: Mpi, engine: &str) -> Result<(), Failed> {
+    let path = mpi.build("no_thread")?;
+    let env = [("HETMP_GOAL_ENGINE", engine), ("HETMP_VERBOSE", "1")];
+    let ours = mpi.run(2, &path, &[], Some(&mpi.shim()), &env);
+    let by_goal = counted(&ours).is_some_and(|(goal, _)| goal == "Iallreduce 220");
+    let works = ours.stdout != b"no_thread: 0 wrong, 0 ns\n";
+    let is_right = ours.stdout.starts_with(b"no_thread: 0 wrong, ");
+    if !is_right || works != (engine == "nic-thread") || !by_goal {
+        return Err(shown(&ours).into());
+    }
+    Ok(())
+}
+
+/// Blocking collectives: the same with and without the library, which has run those of long blocks. Sums of more than
+/// two ranks are MPI's.
+fn blocking(mpi: Mpi) -> Result<(), Failed> {
+    let path = mpi.build("blocking")?;
+    for ranks in [2, 3] {
+        let verbose = [("HETMP_VERBOSE", "1")];
+        let ours = mpi.run(ranks, &path, &[], Some(&mpi.shim()), &verbose);
+        let passed = ours.stdout.starts_with(b"blocking: passed, ");
+        // With blocks of 20,000, 64,000 and, in a communicator, 16,384 bytes; and a broadcast.
+        let of_each = if ranks == 2 { 8 } else { 7 };
+        let goal = format!("blocking {}", ranks * (3 * of_each + 1));
+        let by_goal = counted(&ours).is_some_and(|(all, _)| all == goal);
+        if ours.ending != exec::Ending::Exit(0) || !passed || !by_goal {
+            return Err(format!("{ranks} ranks, {goal}: {}", shown(&ours)).into());
+        }
+        let plain = mpi.run(ranks, &path, &[], None, &[]);
+        if plain.ending != exec::Ending::Exit(0) || ours.stdout != plain.stdout {
+            return Err(format!("{}--- alone\n{}", shown(&ours), shown(&plain)).into());
+        }
+    }
+    Ok(())
+}
+
 /// What MPI refuses is refused with the library as without it, and so on with the other edges; and the library runs
 /// what can be run.
 fn edges(mpi: Mpi) -> Result<(), Failed> {
@@ -362,6 +400,26 @@ fn fortran(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A Fortran program on the common interface: all forms of collectives, of which the library has run all.
+fn fortran_abi(mpi: Mpi) -> Result<(), Failed> {
+    let bin = scratch().join("bin");
+    fs::create_dir_all(&bin).map_err(|e| e.to_string())?;
+    let path = bin.join("mpi-fortran-abi");
+    let source = library::root().join("c-tests/mpi/fortran_abi.f90");
+    let files = [&source, Path::new("-o"), &path].map(|p| p.display().to_string());
+    let flags = ["-O1".to_owned(), format!("-J{}", bin.display())];
+    let libraries = ["-lgfortran".to_owned()];
+    compile(mpi.compiler, &[&flags[..], &files, &libraries].concat())?;
+    let verbose = [("HETMP_VERBOSE", "1")];
+    let ours = mpi.run(2, &path, &[], Some(&mpi.shim()), &verbose);
+    let goal = "Ibcast 6 Iallreduce 6 blocking 6";
+    let by_goal = counted(&ours) == Some((goal.to_owned(), "communicator 0".to_owned()));
+    if ours.stdout != b"fortran_abi: 0 wrong\n" || !by_goal {
+        return Err(shown(&ours).into());
+    }
+    Ok(())
+}
+
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = vec![];
     for mpi in MPIS {
@@ -393,15 +451,26 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.push(Trial::test(format!("mpi::{name}::wider"), move || {
             wider(mpi)
         }));
+        for engine in ["thread", "kernel", "nic-thread"] {
+            trials.push(Trial::test(
+                format!("mpi::{name}::no_thread_{engine}"),
+                move || no_thread(mpi, engine),
+            ));
+        }
+        trials.push(Trial::test(format!("mpi::{name}::blocking"), move || {
+            blocking(mpi)
+        }));
         trials.push(Trial::test(format!("mpi::{name}::edges"), move || {
             edges(mpi)
         }));
-        // The common interface has no Fortran.
-        if name != "abi" {
-            let missing = hetmp_abi_compat::suite::find_in_path(mpi.fortran).is_err();
-            let trial = Trial::test(format!("mpi::{name}::fortran"), move || fortran(mpi));
-            trials.push(trial.with_ignored_flag(missing));
-        }
+        let find = hetmp_abi_compat::suite::find_in_path;
+        let (is_abi, trial) = (name == "abi", format!("mpi::{name}::fortran"));
+        let trial = Trial::test(trial, move || match is_abi {
+            true => fortran_abi(mpi),
+            false => fortran(mpi),
+        });
+        let compiler = if is_abi { "gfortran" } else { mpi.fortran };
+        trials.push(trial.with_ignored_flag(find(compiler).is_err()));
     }
     trials
 }
