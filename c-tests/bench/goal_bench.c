@@ -1,7 +1,7 @@
 /* Nonblocking collectives in the manner of NBCBench: blocking latency, overlap with a calibrated work loop, and
  * processor time for each operation. One source: with hetmp's goal.h, or with -DUSE_MPI for an MPI.
  *
- * goal_bench MS [ROW [BYTES [LEAST [WORK]]]]: each row takes some MS milliseconds. Rank 0 prints
+ * goal_bench MS [ROWS [BYTES [LEAST [WORK]]]]: each row takes some MS milliseconds; commas separate ROWS. Rank 0 prints
  * `ROW BYTES LATENCY OVERLAP CPU BEGIN APART POSSIBLE ADDED` (us, 0..1, us, us, us, 0..1, us):
  *   latency  of the blocking collective
  *   apart    of the nonblocking one, begun and waited for at once
@@ -501,6 +501,18 @@ static void bind_rank(void)
     sched_setaffinity(0, sizeof one, &one);
 }
 
+/* True if the name is in a list with commas. */
+static int is_in(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    while (strncmp(list, name, n) != 0 || (list[n] != 0 && list[n] != ','))
+        if ((list = strchr(list, ',')) == NULL)
+            return 0;
+        else
+            list++;
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {8, 64, 512, 4096, 16384, 65536, 262144, 1048576, 4194304};
@@ -519,7 +531,7 @@ int main(int argc, char **argv)
     barrier();
     find_others();
     for (what = BARRIER; what < ROWS; what++) {
-        if (strcmp(only, "all") != 0 && strcmp(only, names[what]) != 0)
+        if (strcmp(only, "all") != 0 && !is_in(only, names[what]))
             continue;
         if (what == BARRIER || what == SUM || what == GRAPH) {
             if (least <= 8 && (what != GRAPH || HAS_GRAPH))

@@ -3,7 +3,7 @@
 case " $* " in
 *" --help "*)
     cat <<'TEXT'
-scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--least BYTES]
+scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows LIST] [--least BYTES]
                    [--most BYTES] [--work US] [--engines LIST] [--unbound] [--busy] [--realtime]
                    [--raw FILE] [--svg FILE] [--veth US] [--mtu BYTES] [--alone]
 
@@ -18,7 +18,7 @@ doubles and a graph of the program's own, and their processor time.
   --rounds N      rounds [5; quick 3]
   --ms N          time of a row in a job, milliseconds [20; quick 10]
   --ranks LIST    numbers of processes, separated by commas [2,4]
-  --rows NAME     barrier, allreduce, alltoall, broadcast (one root, whose messages stream), broadcast-turns (the
+  --rows LIST     barrier, allreduce, alltoall, broadcast (one root, whose messages stream), broadcast-turns (the
                   ranks are root in turns, so that each waits for the one before), sum (of one double) or graph (two
                   neighbours' doubles, added and passed on; ours alone) [all]
   --least BYTES   the shortest blocks [0]
