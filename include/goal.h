@@ -1,5 +1,6 @@
 /* goal.h: collective communication as dependency graphs (GOAL, Group Operation Assembly Language), and nonblocking
- * collectives made of them. Part of hetmp; link with `pkg-config --libs hetmp-goal`, start with hetrun.
+ * collectives made of them. Part of hetmp: `gcc program.c $(pkg-config --cflags --libs hetmp-goal)`, with
+ * PREFIX/lib/pkgconfig in PKG_CONFIG_PATH.
  *
  * A graph is one process's part of a communication: sends, receives and local operations, and their dependences.
  * GOAL_Compile turns a graph into a schedule. GOAL_Run begins a run of a schedule and returns at once; GOAL_Test and
@@ -8,7 +9,8 @@
  *
  * Every function but GOAL_Error_string returns GOAL_SUCCESS or an error code. Any thread may call any function.
  *
- * A sum over a tree of processes, each of which has its rank and the job's size, a double `sum` and room `got` for two:
+ * A sum over a tree of processes, each of which has called GOAL_Init, GOAL_Rank and GOAL_Size, and has a double `sum`,
+ * its own number before each run and at rank 0 the result after it, and room `got` for two:
  *
  *     GOAL_Op last = -1, sent;
  *     GOAL_Create(&graph);
@@ -31,17 +33,19 @@
  *
  * `hetrun -n 4 ./program` starts the job. An operation that requires no other begins when the run does, in no certain
  * order. Messages of one source, destination and tag match in the order in which they begin, so that independent ones
- * need tags of their own. A process may send to itself. A message may be shorter than its receive. An exchange
- * with a few processes is a graph of sends and receives, or goal_neighbor_alltoall.
+ * of the same two processes need different tags. A process may send to itself. A message may be shorter than its
+ * receive. An exchange with a few processes is a graph of sends and receives, each with its own length, or
+ * goal_neighbor_alltoall, with one length for all.
  *
  * Who makes progress (HETMP_GOAL_ENGINE):
  *   thread  a thread of each process, which sleeps until a message comes; while a program's thread waits, that thread
  *           makes progress instead. The default
  *   user    the program, inside of GOAL_Test, GOAL_Wait and blocking collectives; nothing happens outside of them
- *   kernel  the Linux kernel, where packets arrive: nonblocking collectives, and GOAL_Agree's schedules, in which each
- *           message has a tag of its own and a receive of its length. Messages of up to 64 KiB, 1 MiB in all, 256
- *           operations a process, 256 floating-point numbers a vector, no division, 64 processes.
- *           `hetmp-goal-kernel --check` says whether the machine has it
+ *   kernel  the Linux kernel, where packets arrive: nonblocking collectives, and GOAL_Agree's schedules, in which two
+ *           messages of the same two processes have different tags, and each receive its message's length. Messages of
+ *           up to 64 KiB (of neighbour collectives 2 KiB), 1 MiB in all, 256 operations a process, 256 floating-point
+ *           numbers a vector, no division, 64 processes. `hetmp-goal-kernel --check`, as root, says whether the machine
+ *           has it
  *   nic     an emulated network adapter, a process for each rank: the same up to 4 MiB in all and 512 operations, no
  *           division of integers; nic-thread: a thread
  * What an engine cannot do, thread does, after one line on standard error for each reason. HETMP_GOAL_COUNTERS=true
