@@ -31,25 +31,25 @@
  *     GOAL_Run(schedule, &handle);   // as often as needed
  *     GOAL_Wait(&handle);
  *
- * `hetrun -n 4 ./program` starts the job. An operation that requires no other begins when the run does, in no certain
- * order. Messages of one source, destination and tag match in the order in which they begin, so that independent ones
- * of the same two processes need different tags. A process may send to itself. A message may be shorter than its
- * receive. An exchange with a few processes is a graph of sends and receives, each with its own length, or
- * goal_neighbor_alltoall, with one length for all.
+ * `hetrun -n 4 ./program` starts the job; without it a program is a job of one. An operation that requires no other
+ * begins when the run does, in no certain order. Messages of one source, destination and tag match in the order in
+ * which they begin, so that independent ones from one process to another need different tags. A process may send to
+ * itself. A message may be shorter than its receive; a receive without a message never ends. An exchange with a few
+ * processes is a graph of sends and receives, each with its own length, or goal_neighbor_alltoall, with one for all.
  *
  * Who makes progress (HETMP_GOAL_ENGINE):
  *   thread  a thread of each process, which sleeps until a message comes; while a program's thread waits, that thread
  *           makes progress instead. The default
  *   user    the program, inside of GOAL_Test, GOAL_Wait and blocking collectives; nothing happens outside of them
- *   kernel  the Linux kernel, where packets arrive: nonblocking collectives, and GOAL_Agree's schedules, in which two
- *           messages of the same two processes have different tags, and each receive its message's length. Messages of
- *           up to 64 KiB (of neighbour collectives 2 KiB), 1 MiB in all, 256 operations a process, 256 floating-point
- *           numbers a vector, no division, 64 processes. `hetmp-goal-kernel --check`, as root, says whether the machine
- *           has it
- *   nic     an emulated network adapter, a process for each rank: the same up to 4 MiB in all and 512 operations, no
- *           division of integers; nic-thread: a thread
- * What an engine cannot do, thread does, after one line on standard error for each reason. HETMP_GOAL_COUNTERS=true
- * prints at the end what kernel and nic have done.
+ *   kernel  the Linux kernel, where packets arrive: nonblocking collectives, and GOAL_Agree's schedules, in which all
+ *           messages from one process to another have different tags, ordered ones, too, and each receive its message's
+ *           length. Messages of up to 64 KiB (of neighbour collectives 2 KiB), 1 MiB of a process's memory, 256
+ *           operations a process, 256 floating-point numbers a vector, no division, 64 processes.
+ *           `hetmp-goal-kernel --check`, as root, says whether the machine has it
+ *   nic     an emulated network adapter, a process for each rank: the same, but 4 MiB of a process's memory, messages
+ *           and vectors of any length in these, 512 operations, no division of integers; nic-thread: a thread
+ * Schedules that were not agreed go by thread. So does what an engine cannot do, after one line on standard error for
+ * each reason. HETMP_GOAL_COUNTERS=true prints at the end what kernel and nic have done: numbers above 0, if anything.
  *
  * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that
  * have not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with
