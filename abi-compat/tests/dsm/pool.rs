@@ -103,7 +103,7 @@ fn a_file_is_a_pool() {
     let by = format!("pool:{}", path.display());
     for (len, text) in [
         (0, "no room for a page"),
-        (16 << 10, "no room for more than 4 pages"),
+        (20 << 10, "no room for more than 4 pages"),
         (8 << 20, "pool: "),
     ] {
         let file = std::fs::File::create(&path).expect("a file");

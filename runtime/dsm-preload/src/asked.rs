@@ -157,7 +157,8 @@ pub(crate) fn pool_of(space: &Space, count: u8) -> Option<&'static Shared> {
     match Shared::new(space.len(), count, &wanted) {
         Ok(shared) => Some(shared),
         Err(e) => fail(format_args!(
-            "HETMP_DSM: 'pool': {}: {e} (expected a file or device that no other program uses)",
+            "HETMP_DSM: 'pool': {}: {e} (expected a device, or a file of zeros or of an earlier pool, that no \
+             other program uses)",
             wanted.file.unwrap_or("memory")
         )),
     }

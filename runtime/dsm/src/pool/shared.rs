@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::linux::fs::MetadataExt;
+use std::os::unix::fs::FileExt;
 use std::os::unix::fs::FileTypeExt;
 
 /// Pages share so many locks.
@@ -51,18 +52,27 @@ impl core::fmt::Debug for Shared {
 #[derive(Debug)]
 pub(super) struct Full;
 
-/// Maps the whole of a file, which no other program may use meanwhile. Returns where, and its length.
+/// What a pool's file begins with: another file is not written to.
+const MARK: &[u8; 16] = b"hetmp pool 1\n\0\0\0";
+
+/// Maps the whole of a file, which no other program may use meanwhile. Returns where its pages begin, and their length.
 fn map_file(path: &str) -> io::Result<(*mut u8, usize)> {
     let file = File::options().read(true).write(true).open(path)?;
     let what = file.metadata()?;
     let mut len = what.len();
+    let mut begin = [0; MARK.len()];
     if what.file_type().is_char_device() {
         let (major, minor) = (libc::major(what.st_rdev()), libc::minor(what.st_rdev()));
         let size = std::fs::read_to_string(format!("/sys/dev/char/{major}:{minor}/size"))?;
         len = size.trim().parse().map_err(io::Error::other)?;
+    } else if len >= 2 * PAGE as u64 {
+        file.read_exact_at(&mut begin, 0)?;
+        if begin != *MARK && begin != [0; MARK.len()] {
+            return Err(io::Error::other("it is no pool, and not empty"));
+        }
     }
     let len = usize::try_from(len).map_err(io::Error::other)?;
-    if len < PAGE {
+    if len < 2 * PAGE {
         return Err(io::Error::other("it has no room for a page"));
     }
     // SAFETY: the calls lock the file, and make a new mapping of it.
@@ -84,7 +94,10 @@ fn map_file(path: &str) -> io::Result<(*mut u8, usize)> {
     }
     // The lock lasts as long as the descriptor, which nodes inherit.
     core::mem::forget(file);
-    Ok((at.cast(), len))
+    let at = at.cast::<u8>();
+    // SAFETY: in the mapping, which nobody else knows.
+    unsafe { core::ptr::copy_nonoverlapping(MARK.as_ptr(), at, MARK.len()) };
+    Ok((at.wrapping_add(PAGE), len - PAGE))
 }
 
 impl Shared {
@@ -323,13 +336,19 @@ mod tests {
     #[test]
     fn a_file_has_room_for_the_pages_that_are_written() {
         let path = std::env::temp_dir().join(format!("hetmp-pool-{}", std::process::id()));
-        std::fs::write(&path, [7; 2 * PAGE]).expect("a file");
+        std::fs::write(&path, [7; 3 * PAGE]).expect("a file");
         let wanted = Wanted {
             file: path.to_str().map(|p| &*p.to_owned().leak()),
             ..Wanted::default()
         };
+        let refused = Shared::new(1 << 30, 2, &wanted).expect_err("what somebody wrote");
+        assert!(refused.to_string().contains("not empty"), "{refused}");
+        assert_eq!(std::fs::read(&path).expect("it"), [7; 3 * PAGE]);
+        let file = File::create(&path).expect("a file");
+        file.set_len(3 * PAGE as u64).expect("its length");
         let shared = Shared::new(1 << 30, 2, &wanted).expect("a pool");
         assert!(Shared::new(1 << 30, 2, &wanted).is_err(), "used twice");
+        assert_eq!(std::fs::read(&path).expect("it")[..MARK.len()], *MARK);
         std::fs::remove_file(&path).expect("the file");
         let twin: Twin = Box::new([0; PAGE]);
         let now = [1; PAGE];
