@@ -170,8 +170,9 @@ const READERS: [&str; 3] = [
 ];
 
 /// Where files are opened by name: `core::file`, for all; and files of the kernel's (`/proc`, `/sys`, `/dev`), whose
-/// names are fixed. `outputs.rs` is a command's, and tries before a program runs whether its files can be written.
-const OPENERS: [&str; 18] = [
+/// names are fixed. `outputs.rs` is a command's, and tries before a program runs whether its files can be written. A pool
+/// is mapped whole (`HETMP_DSM=pool:FILE`).
+const OPENERS: [&str; 19] = [
     "cli/src/hetrun/main.rs",
     "cli/src/info.rs",
     "cli/src/outputs.rs",
@@ -187,6 +188,7 @@ const OPENERS: [&str; 18] = [
     "core/src/segment.rs",
     "core/src/topo/discover.rs",
     "dsm/src/backend/uffd.rs",
+    "dsm/src/pool/shared.rs",
     "mq/src/crash.rs",
     "profile/src/file.rs",
     "shmem/src/queue/guard.rs",
@@ -206,7 +208,7 @@ fn files_with(words: &[&str], cli: bool) -> Vec<String> {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             if path.is_dir() {
-                let no_code = ["tests", "examples", "target"].contains(&&*name);
+                let no_code = ["tests", "examples", "target", "fuzz"].contains(&&*name);
                 if !no_code && (cli || !["cli", "hetcc", "lab"].contains(&&*name)) {
                     look.push(path);
                 }

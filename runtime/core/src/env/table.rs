@@ -299,7 +299,8 @@ const OTHERS: &[Variable] = &[
         .accepts("uffd, sigsegv, or pool[:FILE][,check]")
         .help("How page faults are caught on nodes dsm:N: userfaultfd, or signals and mprotect. pool: nodes share a \
             memory without coherence, and move no pages; check names stale lines.")
-        .spec("hetmp"),
+        .spec("hetmp")
+        .not_when_privileged(),
     hetmp("HETMP_DSM_CROSS", Kind::Word)
         .default("auto")
         .accepts("auto, always, never or node:K")
