@@ -346,23 +346,46 @@ fn as_text(arguments: &Arguments, ways: &[Way], status: ExitStatus) -> String {
     out.push_str(&format!("\n{sentence}\n"));
     let named = |name: &str| ways.iter().find(|way| way.name == name);
     if let (Some(way), Some(plain)) = (fastest.and_then(named), named("hetmp")) {
-        let words = words.join(" ");
-        if way.name == "hetmp" {
-            out.push_str(&format!("To run it so: hetmp run {words}\n"));
-        } else {
-            // How much of it is the schedule's.
-            let ratio = ratios(&way.seconds, &plain.seconds).ratio();
-            let name = &way.name;
-            out.push_str(&format!(
-                "{name} takes {ratio} of hetmp's time without a schedule.\n\
-                 To run it so: hetmp run --schedule {name} {words}\n"
-            ));
-        }
+        let (words, name) = (arguments.under.words(), &way.name);
+        // How much of it is the schedule's.
+        let ratio = ratios(&way.seconds, &plain.seconds);
+        let plain_gains = others.iter().any(|(n, r)| *n == "hetmp" && r.high < 1.0);
+        out.push_str(&advice(
+            name,
+            (ratio, plain_gains, base.name == "hetmp"),
+            &words,
+        ));
     }
     let outputs: Vec<(&str, &BTreeSet<u64>)> =
         ways.iter().map(|way| (&*way.name, &way.outputs)).collect();
     out.push_str(&format!("{}\n", same_output(&outputs, arguments.runs)));
     out
+}
+
+/// How to run the program as it was `fastest`, whose times over those of hetmp without a schedule have this spread. A
+/// schedule that gains nothing of its own is not recommended. `is_first`: hetmp without a schedule is the first row;
+/// else whether it gains over that.
+fn advice(
+    fastest: &str,
+    (over_plain, plain_gains, is_first): (Spread, bool, bool),
+    words: &str,
+) -> String {
+    let by_runtime = plain_gains && over_plain.high >= 1.0;
+    if fastest == "hetmp" || by_runtime {
+        let why = match by_runtime && fastest != "hetmp" {
+            true => "Without a schedule hetmp gains as well: it is the runtime.\n",
+            false => "",
+        };
+        return format!("{why}To run it so: hetmp run {words}\n");
+    }
+    let share = match is_first {
+        true => String::new(),
+        false => format!(
+            "{fastest} takes {} of hetmp's time without a schedule.\n",
+            over_plain.ratio()
+        ),
+    };
+    format!("{share}To run it so: hetmp run --schedule {fastest} {words}\n")
 }
 
 /// The answer in a sentence, and what is faster than the first row: a difference is one that all rounds show.
@@ -482,6 +505,18 @@ mod tests {
         // One round cannot show how far rounds lie apart.
         let (sentence, fastest) = verdict("libgomp", &[("hetmp", spread(0.5, 0.5, 0.5))], 1);
         assert!(sentence.contains("-n 5") && fastest.is_none());
+    }
+
+    #[test]
+    fn a_schedule_that_gains_nothing_of_its_own_is_not_recommended() {
+        let (gains, not) = (spread(0.5, 0.6, 0.7), spread(0.96, 1.01, 1.16));
+        let said = |ratio, plain| advice("hetprobe", (ratio, plain, false), "--nodes 'a;b' ./p");
+        assert!(said(not, true).ends_with("so: hetmp run --nodes 'a;b' ./p\n"));
+        assert!(said(gains, true).starts_with("hetprobe takes 0.60"));
+        assert!(said(not, false).ends_with("run --schedule hetprobe --nodes 'a;b' ./p\n"));
+        let slowed = advice("hetprobe", (gains, false, true), "./p");
+        assert_eq!(slowed, "To run it so: hetmp run --schedule hetprobe ./p\n");
+        assert!(advice("hetmp", (spread(1.0, 1.0, 1.0), true, false), "./p").starts_with("To run"));
     }
 
     #[test]

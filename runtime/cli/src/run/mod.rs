@@ -80,6 +80,35 @@ pub(crate) struct Under {
     pub(crate) program: Vec<OsString>,
 }
 
+impl Under {
+    /// The same for `hetmp run`: options, the program and its arguments, as a shell takes them.
+    pub(crate) fn words(&self) -> String {
+        let threads = self.threads.as_deref().map(OsStr::new);
+        let library = self.library.as_deref().map(Path::as_os_str);
+        let options = [
+            ("--nodes", self.nodes.as_deref()),
+            ("--threads", threads),
+            ("--library", library),
+        ];
+        let given = options.into_iter().filter_map(|(name, value)| {
+            let value = word(value?);
+            Some(format!("{name} {value}"))
+        });
+        let words: Vec<String> = given.chain(self.program.iter().map(|w| word(w))).collect();
+        words.join(" ")
+    }
+}
+
+/// A word as a shell takes it.
+fn word(text: &OsStr) -> String {
+    let text = text.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// Why the program does not run: a line, and the exit status that shells use for this.
 pub(crate) struct Refusal {
     line: String,
