@@ -133,7 +133,7 @@ fn opening() -> String {
          [`simd.h`](../include/hetmp/simd.h). Below: what each operation computes, the same on every\n\
          backend. How many instructions it is on each is in\n\
          [simd-instructions.csv]({}): per vector, without loads, stores, moves\n\
-         and constants; 1 is native, more is composed of that many vector instructions, s is done lane by\n\
+         and constants; 1 is native, more is the number of vector instructions, s is done lane by\n\
          lane, and an empty cell is an operation that the type does not have.\n\n\
          An operation is a function `_<TYPE>_<OP>`, for example `_VF32_ADD`. There are no\n\
          exponentials, logarithms or trigonometric functions: none of these instruction sets has\n\
