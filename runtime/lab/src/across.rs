@@ -95,13 +95,10 @@ impl Across {
         });
         let length = match self.trial {
             _ if self.gave_up => rest,
-            Some(trial) if trial.in_shares => pool.pace.share(
-                rest,
-                nodes,
-                most.unwrap_or(self.n / u64::from(nodes)),
-                self.threads[node],
-                1,
-            ),
+            Some(trial) if trial.in_shares => {
+                let most = most.unwrap_or(self.n / u64::from(nodes));
+                (pool.pace).share(&trial, (rest, most), nodes, self.threads[node], 1)
+            }
             _ => (rest / (2 * u64::from(nodes))).max(1),
         };
         let left = most.map_or(rest, |most| most.saturating_sub(pool.taken));

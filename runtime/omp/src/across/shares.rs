@@ -113,15 +113,10 @@ impl Shares {
         match trial.filter(|trial| trial.in_shares) {
             _ if left == 0 => Range::new(0, 0),
             _ if ordered => self.take(t, pool, ONE, chunk),
-            Some(_) => {
+            Some(trial) => {
                 let rest = iterations - pool.handed.min(iterations);
-                let few = pool.pace.share(
-                    rest,
-                    t.nodes,
-                    most.unwrap_or(iterations / u64::from(t.nodes)),
-                    threads,
-                    chunk,
-                );
+                let most = most.unwrap_or(iterations / u64::from(t.nodes));
+                let few = (pool.pace).share(&trial, (rest, most), t.nodes, threads, chunk);
                 self.take(t, pool, ONE, few.min((left / chunk * chunk).max(chunk)))
             }
             None => self.take(t, pool, 0, chunk),

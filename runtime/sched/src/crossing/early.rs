@@ -143,14 +143,28 @@ impl Pace {
         self.chunk.max(1)
     }
 
-    /// In a trial [in shares](Trial::in_shares) the node gets this many at once of the `rest`, for which `nodes` nodes
-    /// ask, and `most` in all: nodes write the same pages at the borders of small shares, and with a large one a slow
-    /// node is late. (On two nodes of one machine, lavaMD's trial failed in 2 of 8 runs with shares of a millisecond,
-    /// and in none with these. Of 200 random programs 22 lost 20 ms, and 21 with those.)
-    pub fn share(&self, rest: u64, nodes: u32, most: u64, threads: u32, chunk: u64) -> u64 {
-        let paced = self.chunk.saturating_mul(u64::from(threads.max(1)));
-        let least = most / u64::from(PIECES_PER_RUNNER);
-        whole(paced.max(least).min(rest / (2 * u64::from(nodes))), chunk)
+    /// In a `trial` [in shares](Trial::in_shares) of the node's `threads` it gets so many at once of the `rest`, for
+    /// which `nodes` nodes ask, and `most` in all: nodes write the same pages at the borders of small shares, and with a
+    /// large one a slow node is late. So it gets an eighth; and where all of the work is tried, no more than it has
+    /// shown to do in some chunks' time. (On two nodes of one machine, lavaMD's trial failed in 2 of 8 runs with shares
+    /// of a millisecond, and in none with eighths; a loop that scatters its writes lost 250 ms by a first eighth.)
+    pub fn share(
+        &self,
+        trial: &Trial,
+        (rest, most): (u64, u64),
+        nodes: u32,
+        threads: u32,
+        chunk: u64,
+    ) -> u64 {
+        let pieces = u64::from(PIECES_PER_RUNNER);
+        let each = self.chunk.max(chunk);
+        let paced = each.saturating_mul(threads.max(1).into());
+        let shown = match trial.part < 1.0 {
+            true => u64::MAX,
+            false => paced.saturating_mul(pieces),
+        };
+        let few = paced.max((most / pieces).min(shown));
+        whole(few.min(rest / (2 * u64::from(nodes))), chunk)
     }
 }
 
@@ -299,10 +313,23 @@ mod tests {
             ns += 10_000 * most;
         }
         assert!((80..=100).contains(&pace.chunk), "{pace:?}");
-        assert_eq!(pace.share(10_000, 2, 0, 2, 1), 2 * pace.chunk);
-        assert_eq!(pace.share(400, 2, 0, 2, 7), 98);
-        assert_eq!(pace.share(100_000, 2, 8_000, 2, 1), 1000);
-        assert_eq!(Pace::default().share(100, 2, 0, 2, 5), 5);
+        let all = Trial {
+            in_shares: true,
+            part: 1.0,
+            home_ns: 0.0,
+            spare_ns: 0.0,
+            began: 0,
+            threshold: Threshold::Told(0.0),
+        };
+        let part = Trial { part: 0.1, ..all };
+        let share = |rest, most, chunk| pace.share(&all, (rest, most), 2, 2, chunk);
+        assert_eq!(share(10_000, 0, 1), 2 * pace.chunk);
+        assert_eq!(share(400, 0, 7), 98);
+        assert_eq!(share(100_000, 8_000, 1), 1000);
+        assert_eq!(share(1_000_000, 80_000, 1), 16 * pace.chunk);
+        // Of a node that has shown nothing, a chunk for each thread, or an eighth of the part that is tried.
+        let first = |trial| Pace::default().share(trial, (100_000, 8_000), 2, 2, 5);
+        assert_eq!((first(&all), first(&part)), (80, 1000));
     }
 
     #[test]
