@@ -170,8 +170,8 @@ const READERS: [&str; 3] = [
 ];
 
 /// Where files are opened by name: `core::file`, for all; and files of the kernel's (`/proc`, `/sys`, `/dev`), whose
-/// names are fixed. `outputs.rs` is a command's, and tries before a program runs whether its files can be written. A pool
-/// is mapped whole (`HETMP_DSM=pool:FILE`).
+/// names are fixed. `outputs.rs` is a command's, and tries before a program runs whether its files can be written. A
+/// pool is mapped whole (`HETMP_DSM=pool:FILE`).
 const OPENERS: [&str; 19] = [
     "cli/src/hetrun/main.rs",
     "cli/src/info.rs",
@@ -215,7 +215,7 @@ fn files_with(words: &[&str], cli: bool) -> Vec<String> {
                 continue;
             }
             if !(name.ends_with(".rs") || name.ends_with(".c"))
-                || name == "build.rs"
+                || ["build.rs", "sources.rs"].contains(&&*name)
                 || name.ends_with("tests.rs")
                 || name == "fixture.rs"
             {

@@ -6,8 +6,8 @@
 //! chunks of each thread. In an ordered loop, or one whose iterations wait for earlier ones, a share is one chunk: the
 //! turns go through the chunks of all nodes in order, so a node's threads would wait for each chunk of an earlier share
 //! of another node. In a region's first trial, and where a part of the work is tried, shares are eighths of what a node
-//! may get, so that one which turns out to be slow is not left with much; and where a trial is hopeless, the origin
-//! takes the rest ([`hetmp_sched::crossing::early`]).
+//! may get, or less, so that one which turns out to be slow is not left with much; and where a trial is hopeless, the
+//! origin takes the rest ([`hetmp_sched::crossing::early`]).
 
 use super::local::{self, LOCAL};
 use super::table::{ask, table, Table, ONE, REST, TAKE};

@@ -143,11 +143,11 @@ impl Pace {
         self.chunk.max(1)
     }
 
-    /// In a `trial` [in shares](Trial::in_shares) of the node's `threads` it gets so many at once of the `rest`, for
-    /// which `nodes` nodes ask, and `most` in all: nodes write the same pages at the borders of small shares, and with a
+    /// In a `trial` [in shares](Trial::in_shares) a node with `threads` gets this many at once of the `rest`, for which
+    /// `nodes` nodes ask, and `most` in all: nodes write the same pages at the borders of small shares, and with a
     /// large one a slow node is late. So it gets an eighth; and where all of the work is tried, no more than it has
     /// shown to do in some chunks' time. (On two nodes of one machine, lavaMD's trial failed in 2 of 8 runs with shares
-    /// of a millisecond, and in none with eighths; a loop that scatters its writes lost 250 ms by a first eighth.)
+    /// of a millisecond, and in none with eighths; a loop that scatters its writes lost 200 ms by a first eighth.)
     pub fn share(
         &self,
         trial: &Trial,
