@@ -7,7 +7,9 @@
  * Prints one line for each kernel and other version: backend, kernel, version, nanoseconds a call (median least most)
  * of simd.h and of the other, and the median of the rounds' ratios. Compile with -O2 and a backend's flags (-mavx2
  * -mfma). Away from x86 there are no intrinsics here, and only results are printed. */
+#ifndef _GNU_SOURCE /* g++ says so itself */
 #define _GNU_SOURCE
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

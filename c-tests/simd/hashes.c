@@ -41,7 +41,10 @@ int main(void) {
             texts[k] = text[k];
         }
         for (int sha256 = 0; sha256 < 2; sha256++) {
-            EXPECT("pack", hash_pack_lanes(block, texts, length, sha256) == 0);
+            if (hash_pack_lanes(block, texts, length, sha256)) {
+                EXPECT("pack", 0);
+                continue;
+            }
             if (sha256) {
                 sha256_start_lanes(state);
                 sha256_block_lanes(state, block);

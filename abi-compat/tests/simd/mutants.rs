@@ -166,7 +166,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         "AVG",
     ),
     mutant(
-        "convert.h",
+        "wider.h",
         "(apart & 0xff) + (apart >> 8)",
         "(apart & 0x7f) + (apart >> 8)",
         GENERIC,
