@@ -34,19 +34,27 @@ long total(void) {
 }
 ";
 
+/// Python, and an environment of its in a folder of the test. `None`, after a line, where that cannot be made.
+fn environment(s: &Scratch) -> Option<(String, String)> {
+    // Several versions of Python may be installed. The tests use the one that pip belongs to.
+    let Some(python) = there("python3") else {
+        eprintln!("skipped: no python3");
+        return None;
+    };
+    let venv = s.path("venv");
+    let made = run(&python, &["-m", "venv", &venv], &[]).ending == exec::Ending::Exit(0);
+    if !made {
+        eprintln!("skipped: python3 -m venv makes no environment (Debian's python3-venv)");
+    }
+    made.then_some((python, venv))
+}
+
 #[test]
 fn the_wheel_brings_library_and_commands() {
     let s = Scratch::new("wheel");
-    // Several versions of Python may be installed. The test uses the one that pip belongs to.
-    let Some(python) = there("python3") else {
-        eprintln!("skipped: no python3");
+    let Some((python, venv)) = environment(&s) else {
         return;
     };
-    let venv = s.path("venv");
-    if run(&python, &["-m", "venv", &venv], &[]).ending != exec::Ending::Exit(0) {
-        eprintln!("skipped: python3 -m venv makes no environment (Debian's python3-venv)");
-        return;
-    }
     // To build a wheel, pip downloads setuptools.
     let fetch = [
         "-m",
@@ -249,15 +257,9 @@ with threadpool_limits(3, 'openmp'):
 #[ignore = "fetches packages of some hundred megabytes"]
 fn two_clients_of_one_process_share_a_pool() {
     let s = Scratch::new("pool");
-    let Some(python) = there("python3") else {
-        eprintln!("skipped: no python3");
+    let Some((_, venv)) = environment(&s) else {
         return;
     };
-    let venv = s.path("venv");
-    if run(&python, &["-m", "venv", &venv], &[]).ending != exec::Ending::Exit(0) {
-        eprintln!("skipped: python3 -m venv makes no environment (Debian's python3-venv)");
-        return;
-    }
     let inside = format!("{venv}/bin/python");
     let fetch = [
         "-m",
