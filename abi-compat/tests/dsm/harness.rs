@@ -39,7 +39,7 @@ pub(crate) fn preload() -> OsString {
 /// Compiles a program with gcc, g++ or gfortran.
 pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
     let compiler = match source.rsplit('.').next() {
-        Some("cpp") => "g++",
+        Some("cpp" | "cc") => "g++",
         Some("f90") => "gfortran",
         _ => "gcc",
     };

@@ -34,6 +34,28 @@ fn kernels_on_sixteen_nodes() {
     }
 }
 
+/// Regions that need their thread numbers have uneven parts on nodes, too: each node calls a copy of its own.
+#[test]
+fn uneven_parts_cross() {
+    let forced = ("HETMP_STATIC", "force-uneven");
+    for (source, args) in [
+        ("c-tests/kernels/kmeans.c", &["S"][..]),
+        ("c-tests/openmp/static_uneven.c", &[]),
+        ("c-tests/openmp/static_uneven_catch.cc", &[]),
+    ] {
+        let program = compile(source, &["-DUNEVEN"]);
+        let expected = run(&program, args, 0, &[]);
+        for nodes in [2, 3] {
+            let got = run(&program, args, nodes, &[forced, ("HETMP_DSM_TRUST", "1")]);
+            if skipped(&got) {
+                return;
+            }
+            let said = is_same(&got, &expected, nodes);
+            assert!(said.contains("; loops "), "{source}: {said}");
+        }
+    }
+}
+
 /// The nodes' own threads start before the program's data is shared, and after it was copied.
 #[test]
 fn programs_know_that_they_have_threads() {

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Lower it with each one that goes. The aim is 60.
-const MOST: usize = 65;
+/// Lower it with each one that goes.
+const MOST: usize = 60;
 
 /// Lines of code, without tests, comments and empty ones, of the files that decide. Lower it with each one that goes.
 /// The aim is 3500.
-const MOST_LINES: usize = 5677;
+const MOST_LINES: usize = 5665;
 
 /// The files that decide, and the folders next to them, without their ends. (The words for ways and reasons, in
 /// `sched/ways`, decide nothing.)

@@ -20,6 +20,7 @@ use crate::primitive::{AtomicBool, AtomicU64, Ordering};
 use crate::ranges::Range;
 use crate::record::{LoopRecord, Tally};
 use crate::schedule::Kind;
+use crate::virtual_team::PIECES_PER_RUNNER;
 use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
@@ -29,13 +30,6 @@ const TAKEN_MASK: u64 = (1 << TAKEN_BITS) - 1;
 /// Most chunks of a loop, so that a chunk's number fits the other bits of a word. Longer loops get larger
 /// chunks than asked for.
 const MOST_CHUNKS: u64 = 1 << 39;
-/// Chunks per thread in one refill.
-const REFILL_PER_THREAD: u64 = 8;
-/// A refill is at most this part of a node's even share, so that a loop with
-/// few chunks is not given away in one refill.
-///
-/// Smaller under loom, so that the interesting refills happen with few chunks.
-const REFILLS_PER_NODE: u64 = if cfg!(loom) { 2 } else { 8 };
 
 #[derive(Debug, Default)]
 struct NodePool {
@@ -89,10 +83,12 @@ impl CrossDynamic {
         self.chunks = n.div_ceil(self.chunk);
         self.global.store(0, Ordering::Relaxed);
         self.tally.reset();
+        let pieces = u64::from(PIECES_PER_RUNNER);
         let inhabited = self.team.inhabited().max(1) as u64;
         for (node, shape) in self.nodes.iter_mut().zip(self.team.nodes()) {
-            let few = self.chunks / (inhabited * REFILLS_PER_NODE);
-            node.refill = (u64::from(shape.threads) * REFILL_PER_THREAD)
+            // A loop with few chunks is not given away in one refill.
+            let few = self.chunks / (inhabited * pieces);
+            node.refill = (u64::from(shape.threads) * pieces)
                 .min(few)
                 .clamp(1, TAKEN_MASK / 2);
             // Empty: all chunks of a refill that began at chunk 0 count as taken.

@@ -24,14 +24,9 @@ use crate::team::seat::Seat;
 use crate::worksharing::kinds::{Next, NodeSchedule};
 use hetmp_core::sys;
 use hetmp_sched::crossing::blocks::WHOLE;
+use hetmp_sched::limits::{FIRST_PERIOD, SLICE_NS, STRAYS};
 use hetmp_sched::ranges::Range;
 use std::sync::{Mutex, PoisonError};
-
-/// A node waits at least this long for another one to take its block, in nanoseconds: some time slices of another
-/// process.
-const LEAST_PATIENCE_NS: u64 = 10_000_000;
-/// A waiting node looks this often, in nanoseconds. A look may take a message.
-const LOOKS_NS: u64 = 200_000;
 
 /// A loop as this node sees it.
 #[derive(Debug)]
@@ -111,9 +106,9 @@ impl Blocks {
     }
 
     /// How long a node whose own block took `ran_ns` waits for others to come: the loop takes at most about twice as
-    /// long as without blocks.
+    /// long as without blocks, or some time slices of another process longer.
     fn patience(ran_ns: u64) -> u64 {
-        ran_ns.max(LEAST_PATIENCE_NS)
+        ran_ns.max(u64::from(STRAYS) * SLICE_NS)
     }
 
     /// Takes the block of `node` if it is free. Returns whether it was.
@@ -155,7 +150,8 @@ impl Blocks {
             }
         }
         let done_ns = sys::monotonic_ns();
-        let until = done_ns + Blocks::patience(done_ns - state.began_ns);
+        let patience = Blocks::patience(done_ns - state.began_ns);
+        let until = done_ns + patience;
         let mut looked_ns = 0;
         while free(state.taken).is_some() {
             let now = sys::monotonic_ns();
@@ -164,7 +160,8 @@ impl Blocks {
                 if took && !state.pool.rest.is_empty() {
                     return;
                 }
-            } else if now - looked_ns >= LOOKS_NS {
+            } else if now - looked_ns >= patience / u64::from(FIRST_PERIOD) {
+                // A look may take a message.
                 looked_ns = now;
                 self.take(state, usize::MAX);
             } else {

@@ -13,7 +13,7 @@ use super::meter::{cpus, spun, Meter, Watch};
 use super::opening::{Bounds, Construct, On, Opening};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
-use super::weigh;
+use super::{uneven, weigh};
 use crate::affinity::shown;
 use crate::boundary::Reason;
 use crate::icv::UNLIMITED_THREADS;
@@ -31,6 +31,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::whole::OnceLock;
 use hetmp_core::{float, report, sys, thread};
+use hetmp_sched::crossing::blocks::WHOLE;
 use hetmp_sched::crossing::early::{Seen, Trial};
 
 /// How a region runs in one process: [`crate::team::placement::at_home`].
@@ -73,6 +74,8 @@ struct Part {
     entry: usize,
     data: usize,
     total: u32,
+    /// Of the region's static loops, in units of [`WHOLE`].
+    share: u32,
     /// The number of this node's first thread.
     first: u32,
     work: *const Work,
@@ -130,6 +133,7 @@ impl Local {
                 entry: 0,
                 data: 0,
                 total: 0,
+                share: 0,
                 first: 0,
                 work: core::ptr::null(),
                 pos: WorkPos::NOWHERE,
@@ -243,10 +247,25 @@ impl Local {
         self.probe.reset();
         self.loops.store(0, Ordering::Relaxed);
         self.gave_up.store(false, Ordering::Relaxed);
+        let (entry, share) = match &opening.uneven {
+            // SAFETY: the origin asks for uneven parts where all nodes have copies, and no thread is in a region.
+            Some(bounds) => match unsafe { uneven::entry(t, opening, bounds) } {
+                Some(copy) => (
+                    copy as usize,
+                    bounds[t.me as usize + 1] - bounds[t.me as usize],
+                ),
+                None => unreachable!("this node has said that it has a copy"),
+            },
+            None => (
+                entry as usize,
+                (u64::from(WHOLE) * u64::from(threads) / u64::from(total)) as u32,
+            ),
+        };
         let mut part = Part {
-            entry: entry as usize,
+            entry,
             data: data as usize,
             total,
+            share,
             first,
             work: core::ptr::null(),
             // SAFETY: no thread of this node is in a region.
@@ -255,7 +274,7 @@ impl Local {
             trial: opening.trial,
             alone: match opening.on {
                 On::One(_) => Some(*opening),
-                On::All(_) | On::Nobody => None,
+                On::All(_) | On::Nobody | On::Copies => None,
             },
             // A node that runs a region whole shows that as the origin would.
             show: init::globals().display_affinity
@@ -366,8 +385,8 @@ impl Local {
     /// What the origin is told of this node's part of the region that is over.
     pub(super) fn words(&self) -> [u64; 3] {
         // SAFETY: `open` wrote the part, and writes it again only after this node's part has been reported.
-        let total = unsafe { (*self.part.get()).total };
-        self.meter.words(self.crew.threads(), total)
+        let share = unsafe { (*self.part.get()).share };
+        self.meter.words(f64::from(share) / f64::from(WHOLE))
     }
 
     /// A loop of the region has this many iterations, which the origin hands out.

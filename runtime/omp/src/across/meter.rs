@@ -53,15 +53,16 @@ impl Watch {
     }
 }
 
-/// Ticks in a nanosecond, measured since the first call.
+/// Ticks in a nanosecond, measured since the first call, which takes a microsecond.
 fn ticks_per_ns() -> f64 {
     static BEGAN: OnceLock<(u64, u64)> = OnceLock::new();
-    let now = (sys::ticks(), sys::monotonic_ns());
-    let began = BEGAN.get_or_init(|| now);
-    match now.1.saturating_sub(began.1) {
-        // The clock has only just started.
-        0..1000 => 3.0,
-        ns => now.0.wrapping_sub(began.0) as f64 / ns as f64,
+    let now = || (sys::ticks(), sys::monotonic_ns());
+    let began = BEGAN.get_or_init(now);
+    loop {
+        let (ticks, ns) = now();
+        if ns > began.1 + 1000 {
+            return ticks.wrapping_sub(began.0) as f64 / (ns - began.1) as f64;
+        }
     }
 }
 
@@ -103,9 +104,9 @@ impl Meter {
         self.taken.fetch_add(iterations, Ordering::Relaxed);
     }
 
-    /// What the origin is told: nanoseconds, the node's CPUs, and the part of the region's work. `threads` of the
-    /// region's `total` threads are on this node.
-    pub(super) fn words(&self, threads: u32, total: u32) -> [u64; 3] {
+    /// What the origin is told: nanoseconds, the node's CPUs, and the part of the region's work. `part`: of loops that
+    /// nobody hands out.
+    pub(super) fn words(&self, part: f64) -> [u64; 3] {
         let ran = match self.tasks.load(Ordering::Relaxed) {
             true => 0,
             false => self.ran_ns.load(Ordering::Relaxed),
@@ -113,7 +114,7 @@ impl Meter {
         let of = |atomic: &AtomicU64| atomic.load(Ordering::Relaxed) as f64;
         let work = float::apart(|| {
             let work = match of(&self.offered) {
-                0.0 => f64::from(threads) / f64::from(total.max(1)),
+                0.0 => part,
                 offered => of(&self.taken) / offered,
             };
             (work * WHOLE) as u64
@@ -154,19 +155,19 @@ mod tests {
             core::hint::spin_loop();
         }
         meter.ran(watch, 0);
-        let p = part(meter.words(3, 4), 3, 7);
+        let p = part(meter.words(0.75), 3, 7);
         assert!(p.ran_ns >= 1e6 && p.cores > 0, "{p:?}");
         assert_eq!((p.threads, p.work, p.waited_ns), (3, 0.75, 7.0));
         // Handed-out iterations count, not threads.
         meter.offered(100);
         meter.took(25);
-        assert_eq!(part(meter.words(3, 4), 3, 0).work, 0.25);
+        assert_eq!(part(meter.words(0.75), 3, 0).work, 0.25);
         // All of a thread's time was spinning at barriers.
         meter.reset();
         meter.ran(watch, u64::MAX / 2);
-        assert_eq!(part(meter.words(1, 2), 1, 0).ran_ns, 0.0);
+        assert_eq!(part(meter.words(0.5), 1, 0).ran_ns, 0.0);
         meter.ran(Watch::start(0), 0);
         meter.ran_tasks();
-        assert_eq!(meter.words(1, 2)[0], 0);
+        assert_eq!(meter.words(0.5)[0], 0);
     }
 }

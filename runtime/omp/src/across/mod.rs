@@ -39,7 +39,9 @@ pub mod nest;
 pub(crate) mod opening;
 pub(crate) mod said;
 pub(crate) mod shares;
+mod split;
 pub mod table;
+mod uneven;
 mod weigh;
 
 use crate::boundary;
@@ -53,14 +55,15 @@ use counts::Counts;
 use hetmp_core::{float, report, sys, topo};
 use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
-use hetmp_sched::crossing::division::{equal_parts, Part};
+use hetmp_sched::crossing::division::Part;
 use hetmp_sched::crossing::early::Trial;
 use hetmp_sched::ways::{Reason, Way};
 use local::{ABOVE, LOCAL};
-use opening::{Bounds, Construct, On, Opening, MARK};
+use opening::{bounds, Construct, On, Opening, MARK};
 
 pub(crate) use local::Above;
-use table::{ask, FORK, JOIN, NEXT};
+use split::Split;
+use table::{ask, DONE, JOIN, NEXT};
 
 pub use table::Table;
 
@@ -114,8 +117,14 @@ pub(crate) fn serve() -> ! {
             }
             opening.read()
         };
-        if matches!(opening.on, On::Nobody) {
-            LOCAL.end(0);
+        match opening.on {
+            On::Nobody => LOCAL.end(0),
+            On::Copies => {
+                let made = uneven::make((opening.code, opening.total));
+                ask(t, DONE, [made.into(), 0, 0]);
+                continue;
+            }
+            On::All(_) | On::One(_) => {}
         }
         if opening.lends {
             (t.lend)(true);
@@ -174,7 +183,8 @@ unsafe fn admitted(
 ) -> u32 {
     let code = region.code;
     let mut place = if weighed {
-        float::apart(|| weigh::place(t, th, region, is_dealt(th, &first)))
+        let divides = || split::is_possible(t, th, region, false);
+        float::apart(|| weigh::place(t, region, is_dealt(th, &first), &divides))
     } else {
         Way::Across
     };
@@ -185,14 +195,14 @@ unsafe fn admitted(
     let (n, crossed, gave_up) = match place {
         Way::Across => {
             // Thread-local variables are those of the threads of an equal division.
-            let threads = weighed
-                .then(|| float::apart(|| weigh::threads(t, th, region)))
+            let split = weighed
+                .then(|| float::apart(|| split::now(t, th, region)))
                 .flatten();
             let trial = weighed
                 .then(|| float::apart(|| weigh::trial(t, code)))
                 .flatten();
             // SAFETY: the function may be called with the data: this function's contract.
-            unsafe { cross(t, th, region, first, threads, trial) }
+            unsafe { cross(t, th, region, first, split, trial) }
         }
         // SAFETY: the function may be called with the data: this function's contract.
         Way::Elsewhere(node) => unsafe { elsewhere(t, th, region, first, node as u32) },
@@ -254,20 +264,8 @@ pub(crate) fn pause(th: &Thread) {
     if !critical::begin_crossing() {
         return;
     }
-    let opening = Opening {
-        mark: MARK,
-        total: 0,
-        code: 0,
-        form: Form::default(),
-        asked: 0,
-        on: On::Nobody,
-        blocks: None,
-        trial: None,
-        lends: false,
-        icv: *th.task().icv(),
-        first: None,
-    };
-    fork(t, 0, 0, &opening);
+    let opening = Opening::new(On::Nobody, *th.task().icv());
+    opening.fork(t, 0, 0);
     LOCAL.end(1);
     ask(t, JOIN, [0; 3]);
     critical::end_crossing();
@@ -302,29 +300,21 @@ fn opening(
     blocks: Option<(SchedKind, Vec<u32>)>,
     trial: Option<Trial>,
 ) -> Opening {
-    let bounds = |given: Vec<u32>| {
-        let mut bounds = Bounds::default();
-        bounds.iter_mut().zip(given).for_each(|(to, b)| *to = b);
-        bounds
-    };
     Opening {
-        mark: MARK,
-        blocks: blocks.map(|(kind, given)| (kind, bounds(given))),
+        blocks: blocks.map(|(kind, given)| (kind, bounds(&given))),
         trial,
-        lends: false,
         total,
         code: region.code,
         form: region.form,
         asked: region.asked,
-        on,
-        icv: *th.task().icv(),
         first,
+        ..Opening::new(on, *th.task().icv())
     }
 }
 
-/// Runs the region on all nodes; `threads`: as many on each, or equal parts. Returns the number of threads, what each
-/// node showed, and whether the origin gave up the trial. `critical::begin_crossing` was called, and this function ends
-/// what that began.
+/// Runs the region on all nodes; `split`: which parts they have, if not equal ones. Returns the number of threads, what
+/// each node showed, and whether the origin gave up the trial. `critical::begin_crossing` was called, and this function
+/// ends what that began.
 ///
 /// # Safety
 /// The same as for [`parallel`].
@@ -333,7 +323,7 @@ unsafe fn cross(
     th: &Thread,
     region: &Region,
     first: Option<Construct>,
-    threads: Option<Vec<u32>>,
+    split: Option<Split>,
     trial: Option<Trial>,
 ) -> (u32, Shown, bool) {
     th.leave_program(boundary::Reason::Fork);
@@ -342,13 +332,15 @@ unsafe fn cross(
     // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
     let data = region.data.expose_provenance() as u64;
-    let threads = threads.unwrap_or_else(|| equal_parts(region.nthreads, t.nodes).collect());
+    let Split { threads, uneven } = split.unwrap_or_else(|| Split::equal(region.nthreads, t.nodes));
     let total = threads.iter().sum();
     let blocks = float::apart(|| weigh::blocks(t, th, region.code, &threads));
-    let parts = blocks.as_ref().map_or(Vec::new(), |(_, b)| parts(b));
+    let divided = blocks.as_ref().map(|(_, bounds)| bounds);
+    let parts = divided.or(uneven.as_ref()).map_or(Vec::new(), |b| parts(b));
     let on = On::all(threads.iter().copied());
     let opening = Opening {
         lends: mute::tells_nothing(region.code, region.form) && (t.lend)(true),
+        uneven: uneven.as_deref().map(bounds),
         ..opening(th, region, first, total, on, blocks, trial)
     };
     let entry = region.entry as usize as u64;
@@ -407,7 +399,7 @@ unsafe fn cross(
 
 /// Opens the region on all nodes, runs the origin's part, and waits for the others'.
 fn with_others(t: &Table, entry: u64, data: u64, opening: &Opening) {
-    fork(t, entry, data, opening);
+    opening.fork(t, entry, data);
     LOCAL.open(t, entry, data, opening, 1);
     LOCAL.run(0);
     LOCAL.done.store(weigh::now(), Ordering::Relaxed);
@@ -419,13 +411,8 @@ fn with_others(t: &Table, entry: u64, data: u64, opening: &Opening) {
 
 /// Opens the region on another node, and waits for its end.
 fn while_others(t: &Table, entry: u64, data: u64, opening: &Opening) {
-    fork(t, entry, data, opening);
+    opening.fork(t, entry, data);
     ask(t, JOIN, [0; 3]);
-}
-
-fn fork(t: &Table, entry: u64, data: u64, opening: &Opening) {
-    let at = core::ptr::from_ref(opening).expose_provenance() as u64;
-    ask(t, FORK, [entry, data, at]);
 }
 
 /// Calls the function from at least a page below the caller's frame. The page of that frame also has the region's data

@@ -1,5 +1,6 @@
 //! What the origin tells each node when it opens a region.
 
+use super::table::{ask, Table, FORK};
 use crate::icv::Icv;
 use crate::worksharing::kinds::{Clause, Loop, SchedKind};
 use core::mem::offset_of;
@@ -37,6 +38,8 @@ pub(super) struct Opening {
     pub(super) on: On,
     /// How loops under this schedule are divided before they begin; `None`: all are handed out on demand.
     pub(super) blocks: Option<(SchedKind, Bounds)>,
+    /// The parts of the region's static loops where they are uneven, by node.
+    pub(super) uneven: Option<Bounds>,
     /// The origin tries whether the region gains by crossing.
     pub(super) trial: Option<Trial>,
     /// The region's threads tell each other nothing but through the runtime, so that pages may be lent.
@@ -56,6 +59,7 @@ pub(super) const MARK: u64 = {
         offset_of!(Opening, asked),
         offset_of!(Opening, on),
         offset_of!(Opening, blocks),
+        offset_of!(Opening, uneven),
         offset_of!(Opening, trial),
         offset_of!(Opening, lends),
         offset_of!(Opening, icv),
@@ -81,6 +85,32 @@ pub(super) const MARK: u64 = {
     mark
 };
 
+impl Opening {
+    /// One of no region yet.
+    pub(super) fn new(on: On, icv: Icv) -> Opening {
+        Opening {
+            mark: MARK,
+            total: 0,
+            code: 0,
+            form: Form::default(),
+            asked: 0,
+            on,
+            blocks: None,
+            uneven: None,
+            trial: None,
+            lends: false,
+            icv,
+            first: None,
+        }
+    }
+
+    /// Tells the other nodes. `entry` and `data`: the function that they call, and its argument.
+    pub(super) fn fork(&self, t: &Table, entry: u64, data: u64) {
+        let at = core::ptr::from_ref(self).expose_provenance() as u64;
+        ask(t, FORK, [entry, data, at]);
+    }
+}
+
 /// Which nodes run a region.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, u32)]
@@ -91,11 +121,20 @@ pub(super) enum On {
     One(u32),
     /// None: there is no region, and the threads that each node keeps for regions end (`omp_pause_resource`).
     Nobody,
+    /// None: each node makes a copy of the region's function for uneven parts, and says whether it could.
+    Copies,
 }
 
 /// Where each node's block of a loop begins, and where the last one ends, as parts of
 /// [`hetmp_sched::crossing::blocks::WHOLE`].
 pub(super) type Bounds = [u32; MOST_NODES + 1];
+
+/// The same in a form that all nodes read.
+pub(super) fn bounds(given: &[u32]) -> Bounds {
+    let mut bounds = Bounds::default();
+    bounds.iter_mut().zip(given).for_each(|(to, b)| *to = *b);
+    bounds
+}
 
 impl On {
     /// All nodes, with these numbers of threads.
@@ -117,7 +156,7 @@ impl On {
                 (first, firsts[node as usize + 1] - first)
             }
             On::One(one) => (0, u32::from(node == one)),
-            On::Nobody => (0, 0),
+            On::Nobody | On::Copies => (0, 0),
         }
     }
 }

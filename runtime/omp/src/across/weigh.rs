@@ -3,7 +3,6 @@
 //! their clocks, and what the user has decided.
 
 use super::counts::Counts;
-use super::divide;
 use super::table::{table, Table};
 use crate::init;
 use crate::team::region::Region;
@@ -112,10 +111,10 @@ fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
     }))
 }
 
-/// Where the next execution of the region runs, whose work is a loop that the runtime hands out if it `is_dealt`. What
-/// the origin has waited for pages since the last region that
+/// Where the next execution of the region runs, whose work is a loop that the runtime hands out if it `is_dealt`.
+/// `divides`: may nodes have any part of it? What the origin has waited for pages since the last region that
 /// was weighed, in serial code and in regions that cannot cross, counts against crossing.
-pub(super) fn place(t: &Table, th: &Thread, region: &Region, is_dealt: bool) -> Way {
+pub(super) fn place(t: &Table, region: &Region, is_dealt: bool, divides: &dyn Fn() -> bool) -> Way {
     match mode() {
         Mode::Auto => {}
         Mode::One(node) => return Way::Elsewhere(node as usize),
@@ -137,8 +136,7 @@ pub(super) fn place(t: &Table, th: &Thread, region: &Region, is_dealt: bool) -> 
             return Way::Across;
         }
         let place = w.rule.next(region.code, left_ns);
-        let divides = || is_dealt || divide::any_size(th, region);
-        if place == Way::Across && w.rule.part().is_some() && !divides() {
+        if place == Way::Across && w.rule.part().is_some() && !is_dealt && !divides() {
             w.rule.is_whole(region.code);
             return w.rule.next(region.code, left_ns);
         }
@@ -146,16 +144,15 @@ pub(super) fn place(t: &Table, th: &Thread, region: &Region, is_dealt: bool) -> 
     })
 }
 
-/// How many threads of the region each node has if it crosses now; `None`: equal parts.
-pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32>> {
-    // The region's code is read only where another number of threads would help.
-    let any = || divide::any_size(th, region);
+/// The nodes' parts of the region, which is about to cross; `None`: equal ones. `divides`: may they be in any
+/// proportion? The region's code is read only where that would help.
+pub(super) fn parts(t: &Table, region: &Region, divides: &dyn Fn() -> bool) -> Option<Vec<u32>> {
     with(t, |w| {
         if let Some(part) = w.rule.part() {
-            return any().then(|| in_part(part, region.nthreads, t.nodes));
+            return divides().then(|| in_part(part, region.nthreads, t.nodes));
         }
         let division = w.divisions.get_mut(&region.code)?;
-        let new = division.threads(region.nthreads, any);
+        let new = division.threads(region.nthreads, divides);
         let last = w.last.entry(region.code).or_default();
         let now = new.as_deref().unwrap_or_default();
         if last != now {

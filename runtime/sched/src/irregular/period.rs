@@ -6,7 +6,7 @@ use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
 use crate::decide::{Choice, Decision, NodeInput};
-use crate::limits::{FINEST, LOOK_NS, SAME, SHORT_NS, TAPER};
+use crate::limits::{FINEST, FIRST_PERIOD, LONGEST_PERIOD, LOOK_NS, SAME, SHORT_NS, TAPER};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
 use crate::ways::Reason;
@@ -23,8 +23,6 @@ const LEAST: u32 = 8;
 const MOST_PERIODS: u32 = 400;
 /// Places of the loop that are probed.
 const MOST_STRATA: u64 = 64;
-/// Most doublings of the time that a change must last, after periods that changed nothing.
-const MOST_DOUBLINGS: u32 = 8;
 
 impl Irregular {
     /// Must a decision wait for node `i`? The first decision needs every node that has threads; a later one
@@ -255,7 +253,8 @@ impl Irregular {
                 .any(|(a, b)| (a - b).abs() > SAME - 1.0);
             c.wasted = if moved { 0 } else { c.wasted + 1 };
         }
-        let doublings = c.wasted.min(MOST_DOUBLINGS);
+        // As trials that found nothing come ever more rarely.
+        let doublings = c.wasted.min((LONGEST_PERIOD / FIRST_PERIOD).ilog2());
         let patience = self.settings.sensitivity.windows.max(1) << doublings;
         c.period += 1;
         c.probing = false;

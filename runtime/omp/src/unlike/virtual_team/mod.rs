@@ -16,7 +16,8 @@
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
 //!   leave stacks and return to them. [`waiting`]: when they do. [`switch`] and [`exceptions`]: the machine's
 //!   and C++'s part of it. [`join`]: additional real threads.
-//! * [`uneven`]: regions that keep their teams, in which each thread's part of a loop gets another size.
+//! * [`uneven`]: regions that keep their teams, in which each thread's part of a loop gets another size, by a [`copy`]
+//!   of their code.
 //! * [`watchdog`]: finds waits that the runtime does not see.
 //! * [`construct`]: what a combined construct says of its region. [`opened`]: what is noted of both. The words for
 //!   all this are in [`hetmp_sched::ways`].
@@ -29,8 +30,11 @@
 //! In use only if one of hetmp's own schedules is selected, on several nodes or with `HETMP_STATIC=force`.
 //! Otherwise a region looks at one byte (`modes::watches`).
 
+pub(crate) mod allowed;
 mod announce;
 mod construct;
+#[cfg_attr(not(target_arch = "x86_64"), path = "copy/none.rs")]
+pub(crate) mod copy;
 mod disturbance;
 mod even;
 mod exceptions;

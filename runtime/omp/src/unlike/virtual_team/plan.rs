@@ -3,11 +3,11 @@
 use super::job::MOST_PIECES;
 use super::regions::{self, Must, Trial};
 use super::uneven::Uneven;
-use super::{announce, even};
+use super::{allowed, announce, even};
 use crate::across::table;
 use crate::icv::{ProcBind, StaticLoops, UNLIMITED_THREADS};
 use crate::init;
-use crate::team::region::{Form, Region};
+use crate::team::region::Region;
 use crate::thread::Thread;
 use crate::unlike::modes::{self, EVEN, FORCE, VIRTUAL, WIDE};
 use hetmp_scan::Told;
@@ -144,17 +144,9 @@ fn uneven(th: &Thread, region: &Region, way: Way) -> Option<Plan> {
         )
     );
     let mode = modes::regions();
-    if !of_its_code
-        || !matches!(
-            init::globals().ours.static_loops,
-            StaticLoops::Uneven | StaticLoops::ForceUneven
-        )
-        || region.form != Form::Data
-        || !region.group.is_null()
-        || announce::told() == Some(region.nthreads)
-        || region.nthreads > init::globals().available_cpus.max(2)
-        || th.task().icv().dynamic
-    {
+    let fits_cores = region.nthreads <= init::globals().available_cpus.max(2);
+    let is_told = announce::told() == Some(region.nthreads);
+    if !of_its_code || !fits_cores || is_told || !allowed::uneven(th, region) {
         return None;
     }
     let copy = regions::uneven(region)?;

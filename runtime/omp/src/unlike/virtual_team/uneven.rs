@@ -15,6 +15,7 @@
 //! not allow memory to become executable, regions keep equal parts. Copies stay until the process ends, also those of
 //! objects that were unloaded, which are never called again. All of them together take 64 MiB at most.
 
+use super::copy::Copy;
 use crate::boundary::Reason;
 use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
@@ -25,10 +26,6 @@ use hetmp_core::float;
 use hetmp_core::whole::Mutex;
 use hetmp_sched::limits::{FORGET, NEGLIGIBLE, STRAYS};
 use std::collections::BTreeMap;
-
-#[cfg_attr(not(target_arch = "x86_64"), path = "uneven/none.rs")]
-mod copy;
-use copy::Copy;
 
 /// How fast a thread of each node was in other regions, relative to the mean of its team.
 static SPEEDS: Mutex<BTreeMap<u32, f64>> = Mutex::new(BTreeMap::new());

@@ -17,14 +17,14 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// A copy for teams of one size.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(crate) struct Copy {
     entry: Outlined,
     table: usize,
 }
 
 impl Copy {
     /// Makes a copy of the function at `code` for teams of this size. `None`: there can be none.
-    pub(super) fn new(code: usize, threads: u32) -> Option<Copy> {
+    pub(crate) fn new(code: usize, threads: u32) -> Option<Copy> {
         let page = page::size();
         let object = object::at(code as u64)?;
         let plan = Plan::of(&object, code as u64).ok()?;
@@ -86,7 +86,7 @@ impl Copy {
     }
 
     /// The copy's function.
-    pub(super) fn entry(&self) -> Outlined {
+    pub(crate) fn entry(&self) -> Outlined {
         self.entry
     }
 
@@ -94,7 +94,7 @@ impl Copy {
     ///
     /// # Safety
     /// There are as many shares as the copy was made for, and nobody is in it.
-    pub(super) unsafe fn write(&self, shares: &[f64]) {
+    pub(crate) unsafe fn write(&self, shares: &[f64]) {
         let threads = shares.len() as u32;
         let (narrow, wide) = limits(threads);
         let mut fractions = vec![0u64];

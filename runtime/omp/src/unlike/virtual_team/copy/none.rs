@@ -3,20 +3,20 @@
 use crate::team::members::Outlined;
 
 #[derive(Debug)]
-pub(super) enum Copy {}
+pub(crate) enum Copy {}
 
 impl Copy {
-    pub(super) fn new(_code: usize, _threads: u32) -> Option<Copy> {
+    pub(crate) fn new(_code: usize, _threads: u32) -> Option<Copy> {
         None
     }
 
-    pub(super) fn entry(&self) -> Outlined {
+    pub(crate) fn entry(&self) -> Outlined {
         match *self {}
     }
 
     /// # Safety
     /// There is no copy.
-    pub(super) unsafe fn write(&self, _shares: &[f64]) {
+    pub(crate) unsafe fn write(&self, _shares: &[f64]) {
         match *self {}
     }
 }
