@@ -66,6 +66,12 @@ fn compare_tells_outputs_apart() {
         value["ways"][3]["seconds"].as_array().map(Vec::len),
         Some(2)
     );
+    assert_eq!(
+        value["ways"][3]["cpu_seconds"].as_array().map(Vec::len),
+        Some(2)
+    );
+    let others = value["cpus_used_by_others"].as_f64();
+    assert!(others.is_none_or(|share| (0.0..=1.0).contains(&share)));
 }
 
 #[test]
@@ -150,5 +156,20 @@ fn compare_refuses_in_one_line() {
             error.starts_with(line) && error.lines().count() == 1,
             "{error}"
         );
+    }
+}
+
+/// The CPU time is that of the program's processes, not of those that sleep.
+#[test]
+fn compare_tells_what_runs_used_of_the_cpus() {
+    let s = Scratch::new("compare-used");
+    let script = "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; sleep 0.2";
+    let (status, out, error) = compared(&s, &["-n", "1", "--json"], script);
+    assert_eq!(status, Some(0), "{error}");
+    let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    for way in value["ways"].as_array().expect("ways") {
+        let of = |name: &str| way[name][0].as_f64().expect("a number");
+        let used = of("cpu_seconds");
+        assert!(used > 0.0 && used < of("seconds") - 0.1, "{way}");
     }
 }
