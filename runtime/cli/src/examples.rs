@@ -118,6 +118,7 @@ const ROWS: &[Row] = &[
         &[
             "HETMP_REPORT=r.json hetmp run ./a.out && hetmp report r.json",
             "hetmp report --top 10 --html page.html --trace t.json r.json",
+            "hetmp report --words",
         ],
         "",
     ),

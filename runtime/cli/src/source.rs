@@ -65,7 +65,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// The source of `place`. `after_call`: the place is the return address of a call, and the line of the call is
-    /// wanted.
+    /// wanted, unless it is where a function begins: the body of a region that is one loop.
     pub(crate) fn find(&mut self, place: &Place, after_call: bool) -> Source {
         let recorded = |note| Source {
             function: place.symbol.as_deref().map(|s| plain_name(s).to_owned()),
@@ -80,7 +80,9 @@ impl Sources {
             .modules
             .entry(key)
             .or_insert_with_key(|(path, id)| Module::open(path, id.as_deref()));
-        let at = place.offset.saturating_sub(u64::from(after_call));
+        let before = place.offset.saturating_sub(u64::from(after_call));
+        let begins = module.functions.at(before) != module.functions.at(place.offset);
+        let at = if begins { place.offset } else { before };
         let mut source = recorded(module.note);
         if let Some(name) = module.functions.at(at) {
             source.function = Some(plain_name(name).to_owned());

@@ -43,8 +43,7 @@ macro_rules! table {
 table! {
     /// Why a region runs as an ordinary team, or why it or a loop runs on one node.
     Reason {
-        /// `OMP_SCHEDULE=hetprobe` sets one.
-        Off "off" "no schedule of hetmp's is set",
+        NoSchedule "no-schedule" "divided as the program says; for unlike cores: --schedule hetprobe",
         StaticOff "static-off" "HETMP_STATIC=off",
         Origin "origin" "at the origin of the distributed shared memory",
         /// Or there is one node.

@@ -9,18 +9,22 @@ mod page;
 mod table;
 mod timeline;
 
-use crate::columns::room;
+use crate::columns::{room, Table};
 use crate::outputs::{self, By};
 use crate::source::{Source, Sources};
 use crate::Output;
+use hetmp_sched::ways::{Reason, Way};
 use serde_json::{json, Value};
-
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The file that HETMP_REPORT named
-    file: PathBuf,
+    #[arg(required_unless_present = "words")]
+    file: Option<PathBuf>,
+    /// Explain the words of all ways and reasons, also those of hetmp which
+    #[arg(long, exclusive = true)]
+    words: bool,
     /// Print the report as JSON, with the source lines found
     #[arg(long)]
     json: bool,
@@ -54,7 +58,11 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         true => usize::MAX,
         false => room(std::io::stdout()),
     };
-    match output(arguments, room) {
+    let text = match &arguments.file {
+        Some(file) => output(arguments, file, room),
+        None => Ok(words(room)),
+    };
+    match text {
         Ok(text) => Output {
             text,
             ..Output::default()
@@ -63,8 +71,31 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     }
 }
 
-fn output(arguments: &Arguments, room: usize) -> Result<String, String> {
-    let mut files = vec![("the report", &*arguments.file, By::Reading)];
+/// The words of reports with what they mean, ways first.
+fn words(room: usize) -> String {
+    let mut out = String::new();
+    let ways = Way::REACHING
+        .iter()
+        .map(|way| vec![way.word().to_owned(), way.sentence().to_owned()]);
+    let reasons = Reason::ALL.iter().map(|reason| {
+        let text = format!("{}. {}", reason.sentence(), reason.more().trim());
+        vec![
+            reason.word().to_owned(),
+            text.trim_end_matches([' ', '.']).to_owned(),
+        ]
+    });
+    let titles = &["way", "of a region that hetmp divides"];
+    let rows = ways.collect();
+    Table { titles, rows }.print(&mut out, room);
+    out.push('\n');
+    let titles = &["reason", "why a region is an ordinary team"];
+    let rows = reasons.collect();
+    Table { titles, rows }.print(&mut out, room);
+    out
+}
+
+fn output(arguments: &Arguments, file: &Path, room: usize) -> Result<String, String> {
+    let mut files = vec![("the report", file, By::Reading)];
     files.extend(
         arguments
             .trace
@@ -81,11 +112,11 @@ fn output(arguments: &Arguments, room: usize) -> Result<String, String> {
     let value = model::read(
         "report",
         "HETMP_REPORT",
-        &arguments.file,
+        file,
         &["hetmp_report"],
         model::FORMAT,
     )?;
-    let mut report = model::report(&arguments.file, &value)?;
+    let mut report = model::report(file, &value)?;
     let mut sources = Sources::default();
     if arguments.json {
         return Ok(format!(
@@ -144,22 +175,20 @@ fn output(arguments: &Arguments, room: usize) -> Result<String, String> {
     Ok(format!("{}\n", html.display()))
 }
 
-impl Arguments {
-    fn of(file: &Path) -> Arguments {
-        Arguments {
-            file: file.to_owned(),
-            json: false,
-            html: None,
-            trace: None,
-            top: None,
-            wide: false,
-        }
-    }
-}
+/// The arguments of a plain report.
+const PLAIN: Arguments = Arguments {
+    file: None,
+    words: false,
+    json: false,
+    html: None,
+    trace: None,
+    top: None,
+    wide: false,
+};
 
 /// The table of the report in `file`, for `hetmp run`, which prints it on standard error.
 pub(crate) fn table_of(file: &Path) -> Result<String, String> {
-    output(&Arguments::of(file), room(std::io::stderr()))
+    output(&PLAIN, file, room(std::io::stderr()))
 }
 
 /// Writes the page of the report in `file`, for `hetmp run`.
@@ -167,9 +196,9 @@ pub(crate) fn page_of(file: &Path, html: &Path, trace: Option<&Path>) -> Result<
     let arguments = Arguments {
         html: Some(html.to_owned()),
         trace: trace.map(Path::to_owned),
-        ..Arguments::of(file)
+        ..PLAIN
     };
-    output(&arguments, usize::MAX).map(drop)
+    output(&arguments, file, usize::MAX).map(drop)
 }
 
 /// The report as it was read, with a field `source` added to each region and loop.

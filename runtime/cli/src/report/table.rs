@@ -56,7 +56,9 @@ fn legend(all: &Resolved, out: &mut String) {
         );
     }
     if !regions.is_empty() {
-        out.push_str("threads 2/16: 16 virtual threads on 2. Ways, and what to do about them: docs/reasons.md.\n");
+        out.push_str(
+            "threads 2/16: 16 virtual threads on 2. All ways and reasons: hetmp report --words.\n",
+        );
     }
 }
 

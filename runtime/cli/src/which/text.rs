@@ -62,10 +62,7 @@ pub(super) fn of(found: &Found) -> String {
     }
     parts(&mut out, found);
     if found.foreign {
-        line(
-            &mut out,
-            format_args!("for another machine: 64-bit Arm (docs/arm.md)"),
-        );
+        line(&mut out, format_args!("for another machine: 64-bit Arm"));
     }
     missing(&mut out, found);
     out
@@ -128,7 +125,7 @@ fn parts(out: &mut String, found: &Found) {
             "\nregions: places that open one; dispatched: loops whose pieces the runtime hands out, those with \
              schedule(runtime) among them;\nstatic: static loops that the runtime divides (clang), inline: that the \
              code divides (gcc); reached: regions that schedules\ndivide as far as their code tells; kept: the \
-             others, by reason (docs/reasons.md)."
+             others, by reason (hetmp report --words)."
         ),
     );
 }

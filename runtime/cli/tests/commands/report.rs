@@ -149,6 +149,23 @@ fn a_table() {
     );
 }
 
+/// The words of the tables, without a report.
+#[test]
+fn words_are_explained() {
+    let out = hetmp(&["--words"]);
+    assert_eq!(text(&out.stderr), "");
+    let out = text(&out.stdout);
+    for (word, meaning) in [
+        ("virtual-team", "run as more pieces than threads"),
+        ("no-schedule", "--schedule hetprobe"),
+        ("one-thread", "a team of one thread. By `num_threads(1)`"),
+    ] {
+        let line = out.lines().find(|l| l.starts_with(&format!("  {word} ")));
+        assert!(line.is_some_and(|l| l.contains(meaning)), "{word}: {out}");
+    }
+    assert_eq!(hetmp(&["--words", "--json"]).status.code(), Some(2));
+}
+
 /// A function at a known line, built with and without debug information.
 #[test]
 fn source_lines() {
@@ -180,13 +197,14 @@ fn source_lines() {
             .expect("the function");
         u64::from_str_radix(&line[..16], 16).expect("an address")
     };
-    let show = |program: &Path, id: Option<&str>, offset: u64| {
+    let show_of = |list: &str, program: &Path, id: Option<&str>, offset: u64| {
         let value = report(&program.display().to_string(), id, offset);
         let file = scratch.write("r.json", &value.to_string());
         let out = hetmp(&[&file, "--json"]);
         let out: Value = serde_json::from_slice(&out.stdout).expect("JSON");
-        out["regions"][0]["source"].clone()
+        out[list][0]["source"].clone()
     };
+    let show = |program: &Path, id, offset| show_of("regions", program, id, offset);
     let full = build("full", &["-g"]);
     let at = address(&full);
     let found = show(&full, None, at);
@@ -199,6 +217,13 @@ fn source_lines() {
         found["file"]
             .as_str()
             .is_some_and(|f| f.ends_with("prog.c")),
+        "{found}"
+    );
+    // A loop is named by where its first call returns to, or by the function that is its body: not by what is before.
+    let found = show_of("loops", &full, None, at);
+    assert_eq!(
+        (&found["function"], &found["line"]),
+        (&json!("work"), &json!(4)),
         "{found}"
     );
     let plain = build("plain", &[]);

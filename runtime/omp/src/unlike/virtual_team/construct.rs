@@ -30,7 +30,7 @@ impl Construct {
             Construct::None => return way,
             // The region consists of the loop.
             Construct::Loop if divided_ns > 0 => return Way::Dispatched,
-            _ if !init::globals().icv.run_sched.kind.is_ours() => off(Reason::Off),
+            _ if !init::globals().icv.run_sched.kind.is_ours() => off(Reason::NoSchedule),
             _ if threads == 1 => Reason::OneThread,
             Construct::Sections => Reason::Sections,
             Construct::Ordered => Reason::Ordered,

@@ -69,7 +69,7 @@ pub(super) fn left_alone(threads: u32) -> Option<Reason> {
     let globals = init::globals();
     if modes::regions() & VIRTUAL == 0 {
         return Some(match globals.ours.static_loops {
-            _ if !globals.icv.run_sched.kind.is_ours() => off(Reason::Off),
+            _ if !globals.icv.run_sched.kind.is_ours() => off(Reason::NoSchedule),
             StaticLoops::Off => off(Reason::StaticOff),
             _ => Reason::AlikeNodes,
         });
