@@ -13,9 +13,8 @@ entries! {
     }
 
     /// Fortran form of `acc_get_num_devices`.
-    fn acc_get_num_devices_h_(kind: *const c_int) -> c_int {
-        // SAFETY: the program passes an integer.
-        acc::num_devices(unsafe { *kind })
+    fn acc_get_num_devices_h_(kind: &c_int) -> c_int {
+        acc::num_devices(*kind)
     }
 
     /// Chooses the type of device.
@@ -24,9 +23,8 @@ entries! {
     }
 
     /// Fortran form of `acc_set_device_type`.
-    fn acc_set_device_type_h_(kind: *const c_int) {
-        // SAFETY: the program passes an integer.
-        acc::set_device_type(unsafe { *kind });
+    fn acc_set_device_type_h_(kind: &c_int) {
+        acc::set_device_type(*kind);
     }
 
     /// The type of the current device.
@@ -51,9 +49,8 @@ entries! {
     }
 
     /// Fortran form of `acc_get_device_num`.
-    fn acc_get_device_num_h_(kind: *const c_int) -> c_int {
-        // SAFETY: the program passes an integer.
-        acc::device_num(unsafe { *kind })
+    fn acc_get_device_num_h_(kind: &c_int) -> c_int {
+        acc::device_num(*kind)
     }
 
     /// Initialises the runtime for a type of device.
@@ -62,9 +59,8 @@ entries! {
     }
 
     /// Fortran form of `acc_init`.
-    fn acc_init_h_(kind: *const c_int) {
-        // SAFETY: the program passes an integer.
-        acc::acc_init(unsafe { *kind });
+    fn acc_init_h_(kind: &c_int) {
+        acc::acc_init(*kind);
     }
 
     /// Shuts the runtime down for a type of device.
@@ -73,9 +69,8 @@ entries! {
     }
 
     /// Fortran form of `acc_shutdown`.
-    fn acc_shutdown_h_(kind: *const c_int) {
-        // SAFETY: the program passes an integer.
-        acc::acc_shutdown(unsafe { *kind });
+    fn acc_shutdown_h_(kind: &c_int) {
+        acc::acc_shutdown(*kind);
     }
 
     /// Does the call run on a device of this type?
@@ -84,9 +79,8 @@ entries! {
     }
 
     /// Fortran form of `acc_on_device`.
-    fn acc_on_device_h_(kind: *const c_int) -> c_int {
-        // SAFETY: the program passes an integer.
-        c_int::from(acc::on_device(unsafe { *kind }))
+    fn acc_on_device_h_(kind: &c_int) -> c_int {
+        c_int::from(acc::on_device(*kind))
     }
 
     /// The CUDA device in use: none.

@@ -14,9 +14,8 @@ entries! {
     }
 
     /// Fortran form of `acc_async_test`.
-    fn acc_async_test_h_(queue: *const c_int) -> c_int {
-        // SAFETY: the program passes an integer.
-        acc::queue_is_empty(unsafe { *queue });
+    fn acc_async_test_h_(queue: &c_int) -> c_int {
+        acc::queue_is_empty(*queue);
         1
     }
 
@@ -32,9 +31,8 @@ entries! {
     }
 
     /// Fortran form of `acc_wait`.
-    fn acc_wait_h_(queue: *const c_int) {
-        // SAFETY: the program passes an integer.
-        acc::queue_is_empty(unsafe { *queue });
+    fn acc_wait_h_(queue: &c_int) {
+        acc::queue_is_empty(*queue);
     }
 
     /// Makes the second queue wait for the first.

@@ -28,20 +28,20 @@ entries! {
     }
 
     /// Takes a lock.
-    watched fn __kmpc_set_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
-        // SAFETY: the program passes an initialised lock.
+    watched fn __kmpc_set_lock(_loc: Loc, _gtid: i32, lock: &Lock) {
+        // SAFETY: as here, the argument is a lock that the program has initialised.
         unsafe { lock::omp_set_lock(lock) };
     }
 
     /// Releases a lock.
-    watched fn __kmpc_unset_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
-        // SAFETY: the program passes an initialised lock.
+    watched fn __kmpc_unset_lock(_loc: Loc, _gtid: i32, lock: &Lock) {
+        // SAFETY: as here, the argument is a lock that the program has initialised.
         unsafe { lock::omp_unset_lock(lock) };
     }
 
     /// Takes a lock if it is free.
-    watched fn __kmpc_test_lock(_loc: Loc, _gtid: i32, lock: *const Lock) -> i32 {
-        // SAFETY: the program passes an initialised lock.
+    watched fn __kmpc_test_lock(_loc: Loc, _gtid: i32, lock: &Lock) -> i32 {
+        // SAFETY: as here, the argument is a lock that the program has initialised.
         unsafe { lock::omp_test_lock(lock) }
     }
 
@@ -64,21 +64,18 @@ entries! {
     }
 
     /// Takes a nestable lock. If the task has it already, adds one nesting.
-    watched fn __kmpc_set_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
-        // SAFETY: the program passes an initialised lock.
-        lock::set_nest(unsafe { &*lock });
+    watched fn __kmpc_set_nest_lock(_loc: Loc, _gtid: i32, lock: &NestLock) {
+        lock::set_nest(lock);
     }
 
     /// Removes one nesting. Releases the lock if that was the last nesting.
-    watched fn __kmpc_unset_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
-        // SAFETY: the program passes an initialised lock.
-        lock::unset_nest(unsafe { &*lock });
+    watched fn __kmpc_unset_nest_lock(_loc: Loc, _gtid: i32, lock: &NestLock) {
+        lock::unset_nest(lock);
     }
 
     /// Takes a nestable lock if that needs no waiting. Returns the new nesting count, or 0.
-    watched fn __kmpc_test_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) -> i32 {
-        // SAFETY: the program passes an initialised lock.
-        lock::test_nest(unsafe { &*lock })
+    watched fn __kmpc_test_nest_lock(_loc: Loc, _gtid: i32, lock: &NestLock) -> i32 {
+        lock::test_nest(lock)
     }
 
     /// Makes a free lock; hints have no effect.

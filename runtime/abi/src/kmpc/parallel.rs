@@ -560,9 +560,8 @@ entries! {
     }
 
     /// Fortran form of [`kmp_get_cancellation_status`].
-    fn kmp_get_cancellation_status_(kind: *const i32) -> i32 {
-        // SAFETY: the program passes an integer.
-        construct(unsafe { *kind })
+    fn kmp_get_cancellation_status_(kind: &i32) -> i32 {
+        construct(*kind)
             .map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
     }
 

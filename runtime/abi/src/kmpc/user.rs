@@ -78,9 +78,8 @@ entries! {
     }
 
     /// Fortran form of `kmp_set_blocktime`.
-    fn kmp_set_blocktime_(ms: *const i32) {
-        // SAFETY: the program passes an integer.
-        init::set_blocktime(unsafe { *ms }.max(0));
+    fn kmp_set_blocktime_(ms: &i32) {
+        init::set_blocktime((*ms).max(0));
     }
 
     /// The value that `kmp_set_blocktime` sets.
@@ -105,9 +104,8 @@ entries! {
     }
 
     /// Fortran form of `kmp_set_stacksize`.
-    fn kmp_set_stacksize_(bytes: *const i32) {
-        // SAFETY: the program passes an integer.
-        init::set_stack_size(unsafe { *bytes }.max(0) as usize);
+    fn kmp_set_stacksize_(bytes: &i32) {
+        init::set_stack_size((*bytes).max(0) as usize);
     }
 
     /// The value that `kmp_set_stacksize_s` sets.

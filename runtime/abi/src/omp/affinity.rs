@@ -85,15 +85,13 @@ entries! {
     }
 
     /// Fortran form of `omp_get_place_num_procs`.
-    fn omp_get_place_num_procs_(place: *const i32) -> i32 {
-        // SAFETY: the program passes an integer.
-        query::place_cpus(unsafe { *place }).count() as i32
+    fn omp_get_place_num_procs_(place: &i32) -> i32 {
+        query::place_cpus(*place).count() as i32
     }
 
     /// Fortran form of `omp_get_place_num_procs` for 8-byte integers.
-    fn omp_get_place_num_procs_8_(place: *const i64) -> i32 {
-        // SAFETY: the program passes an integer.
-        query::place_cpus(to_int(unsafe { *place })).count() as i32
+    fn omp_get_place_num_procs_8_(place: &i64) -> i32 {
+        query::place_cpus(to_int(*place)).count() as i32
     }
 
     /// Writes the numbers of a place's CPUs to an array of `omp_get_place_num_procs` elements.

@@ -17,16 +17,14 @@ entries! {
     }
 
     /// Fortran form of `omp_set_num_threads`.
-    fn omp_set_num_threads_(n: *const i32) {
-        // SAFETY: the program passes an integer.
-        let n = unsafe { *n };
+    fn omp_set_num_threads_(n: &i32) {
+        let n = *n;
         query::change_icv(|icv| icv.set_num_threads(n));
     }
 
     /// Fortran form of `omp_set_num_threads` for 8-byte integers.
-    fn omp_set_num_threads_8_(n: *const i64) {
-        // SAFETY: the program passes an integer.
-        let n = to_int(unsafe { *n });
+    fn omp_set_num_threads_8_(n: &i64) {
+        let n = to_int(*n);
         query::change_icv(|icv| icv.set_num_threads(n));
     }
 
@@ -134,16 +132,14 @@ entries! {
     }
 
     /// Fortran form of `omp_set_max_active_levels`.
-    fn omp_set_max_active_levels_(levels: *const i32) {
-        // SAFETY: the program passes an integer.
-        let levels = unsafe { *levels };
+    fn omp_set_max_active_levels_(levels: &i32) {
+        let levels = *levels;
         query::change_icv(|icv| icv.set_max_active_levels(levels));
     }
 
     /// Fortran form of `omp_set_max_active_levels` for 8-byte integers.
-    fn omp_set_max_active_levels_8_(levels: *const i64) {
-        // SAFETY: the program passes an integer.
-        let levels = to_int(unsafe { *levels });
+    fn omp_set_max_active_levels_8_(levels: &i64) {
+        let levels = to_int(*levels);
         query::change_icv(|icv| icv.set_max_active_levels(levels));
     }
 
@@ -159,16 +155,14 @@ entries! {
     }
 
     /// Fortran form of `omp_set_default_device`.
-    fn omp_set_default_device_(device: *const i32) {
-        // SAFETY: the program passes an integer.
-        let device = unsafe { *device };
+    fn omp_set_default_device_(device: &i32) {
+        let device = *device;
         query::change_icv(|icv| icv.default_device = device.max(0));
     }
 
     /// Fortran form of `omp_set_default_device` for 8-byte integers.
-    fn omp_set_default_device_8_(device: *const i64) {
-        // SAFETY: the program passes an integer.
-        let device = to_int(unsafe { *device });
+    fn omp_set_default_device_8_(device: &i64) {
+        let device = to_int(*device);
         query::change_icv(|icv| icv.default_device = device.max(0));
     }
 
@@ -185,9 +179,8 @@ entries! {
     }
 
     /// Fortran form of `omp_pause_resource`.
-    fn omp_pause_resource_(_kind: *const i32, device: *const i32) -> i32 {
-        // SAFETY: the program passes an integer.
-        pause_device(unsafe { *device })
+    fn omp_pause_resource_(_kind: *const i32, device: &i32) -> i32 {
+        pause_device(*device)
     }
 
     /// `omp_pause_resource` for all devices.
@@ -213,15 +206,13 @@ entries! {
     }
 
     /// Fortran form of `omp_set_num_teams`.
-    fn omp_set_num_teams_(n: *const i32) {
-        // SAFETY: the program passes an integer.
-        query::set_num_teams(unsafe { *n });
+    fn omp_set_num_teams_(n: &i32) {
+        query::set_num_teams(*n);
     }
 
     /// Fortran form of `omp_set_num_teams` for 8-byte integers.
-    fn omp_set_num_teams_8_(n: *const i64) {
-        // SAFETY: the program passes an integer.
-        query::set_num_teams(to_int(unsafe { *n }));
+    fn omp_set_num_teams_8_(n: &i64) {
+        query::set_num_teams(to_int(*n));
     }
 
     /// The value that `omp_set_num_teams` sets.
@@ -235,15 +226,13 @@ entries! {
     }
 
     /// Fortran form of `omp_set_teams_thread_limit`.
-    fn omp_set_teams_thread_limit_(n: *const i32) {
-        // SAFETY: the program passes an integer.
-        query::set_teams_thread_limit(unsafe { *n });
+    fn omp_set_teams_thread_limit_(n: &i32) {
+        query::set_teams_thread_limit(*n);
     }
 
     /// Fortran form of `omp_set_teams_thread_limit` for 8-byte integers.
-    fn omp_set_teams_thread_limit_8_(n: *const i64) {
-        // SAFETY: the program passes an integer.
-        query::set_teams_thread_limit(to_int(unsafe { *n }));
+    fn omp_set_teams_thread_limit_8_(n: &i64) {
+        query::set_teams_thread_limit(to_int(*n));
     }
 
     /// The value that `omp_set_teams_thread_limit` sets.

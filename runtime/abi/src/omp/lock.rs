@@ -3,6 +3,8 @@
 //!
 //! In Fortran a lock variable is an integer, of 4 bytes for a simple lock and of 8 bytes for a nestable one.
 //! It holds the same as the C variable.
+//!
+//! A program sets, releases and tests locks that it has initialised: such an argument is a reference.
 
 use super::alias;
 use crate::entry::{entries, export};
@@ -59,45 +61,39 @@ pub(crate) fn test_nest(lock: &NestLock) -> i32 {
     lock.test(th)
 }
 
-/// By what a tool knows a nestable lock.
-fn id(lock: &NestLock) -> usize {
+/// By what a tool, and the nodes, know a lock.
+fn id<T>(lock: &T) -> usize {
     core::ptr::from_ref(lock).addr()
 }
 
 /// `omp_set_lock` where nobody observes and the process is no node.
-unsafe extern "C" fn set_plain(lock: *const Lock) {
-    // SAFETY: the program passes an initialised lock.
-    take(unsafe { &*lock });
+unsafe extern "C" fn set_plain(lock: &Lock) {
+    take(lock);
 }
 
 /// `omp_unset_lock` where nobody observes and the process is no node.
-unsafe extern "C" fn unset_plain(lock: *const Lock) {
-    // SAFETY: the program passes an initialised lock.
-    unsafe { &*lock }.unlock();
+unsafe extern "C" fn unset_plain(lock: &Lock) {
+    lock.unlock();
 }
 
 /// `omp_test_lock` where nobody observes and the process is no node.
-unsafe extern "C" fn test_plain(lock: *const Lock) -> i32 {
-    // SAFETY: the program passes an initialised lock.
-    i32::from(unsafe { &*lock }.try_lock())
+unsafe extern "C" fn test_plain(lock: &Lock) -> i32 {
+    i32::from(lock.try_lock())
 }
 
 /// `omp_set_nest_lock` where nobody observes.
-unsafe extern "C" fn set_nest_plain(lock: *const NestLock) {
-    // SAFETY: the program passes an initialised lock.
-    unsafe { &*lock }.set(Thread::current());
+unsafe extern "C" fn set_nest_plain(lock: &NestLock) {
+    lock.set(Thread::current());
 }
 
 /// `omp_unset_nest_lock` where nobody observes.
-unsafe extern "C" fn unset_nest_plain(lock: *const NestLock) {
-    // SAFETY: the program passes an initialised lock.
-    unsafe { &*lock }.unset();
+unsafe extern "C" fn unset_nest_plain(lock: &NestLock) {
+    lock.unset();
 }
 
 /// `omp_test_nest_lock` where nobody observes.
-unsafe extern "C" fn test_nest_plain(lock: *const NestLock) -> i32 {
-    // SAFETY: the program passes an initialised lock.
-    unsafe { &*lock }.test(Thread::current())
+unsafe extern "C" fn test_nest_plain(lock: &NestLock) -> i32 {
+    lock.test(Thread::current())
 }
 
 entries! {
@@ -119,40 +115,34 @@ entries! {
     }
 
     /// Takes a lock.
-    watched(set_plain) fn omp_set_lock(lock: *const Lock) {
+    watched(set_plain) fn omp_set_lock(lock: &Lock) {
         if across::is_on() {
-            return across::lock(lock.addr() as u64);
+            return across::lock(id(lock) as u64);
         }
         if tool::on() {
-            // SAFETY: the program passes an initialised lock.
-            return mutex::acquires(Mutex::Lock, lock.addr(), || take(unsafe { &*lock }));
+            return mutex::acquires(Mutex::Lock, id(lock), || take(lock));
         }
-        // SAFETY: the program passes an initialised lock.
-        take(unsafe { &*lock });
+        take(lock);
     }
 
     /// Releases a lock.
-    watched(unset_plain) fn omp_unset_lock(lock: *const Lock) {
+    watched(unset_plain) fn omp_unset_lock(lock: &Lock) {
         if across::is_on() {
-            return across::unlock(lock.addr() as u64);
+            return across::unlock(id(lock) as u64);
         }
-        // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.unlock();
+        lock.unlock();
         if tool::on() {
-            mutex::released(Mutex::Lock, lock.addr());
+            mutex::released(Mutex::Lock, id(lock));
         }
     }
 
     /// Takes a lock if it is free. Returns whether it did.
-    watched(test_plain) fn omp_test_lock(lock: *const Lock) -> i32 {
+    watched(test_plain) fn omp_test_lock(lock: &Lock) -> i32 {
         if across::is_on() {
-            return i32::from(across::try_lock(lock.addr() as u64));
+            return i32::from(across::try_lock(id(lock) as u64));
         }
-        // SAFETY: the program passes an initialised lock.
-        let lock = unsafe { &*lock };
         if tool::on() {
-            let id = core::ptr::from_ref(lock).addr();
-            return i32::from(mutex::tries(Mutex::TestLock, id, || lock.try_lock()));
+            return i32::from(mutex::tries(Mutex::TestLock, id(lock), || lock.try_lock()));
         }
         i32::from(lock.try_lock())
     }
@@ -179,21 +169,18 @@ entries! {
     }
 
     /// Takes a nestable lock. If the task has it already, adds one nesting.
-    watched(set_nest_plain) fn omp_set_nest_lock(lock: *const NestLock) {
-        // SAFETY: the program passes an initialised lock.
-        set_nest(unsafe { &*lock });
+    watched(set_nest_plain) fn omp_set_nest_lock(lock: &NestLock) {
+        set_nest(lock);
     }
 
     /// Removes one nesting. Releases the lock if that was the last nesting.
-    watched(unset_nest_plain) fn omp_unset_nest_lock(lock: *const NestLock) {
-        // SAFETY: the program passes an initialised lock.
-        unset_nest(unsafe { &*lock });
+    watched(unset_nest_plain) fn omp_unset_nest_lock(lock: &NestLock) {
+        unset_nest(lock);
     }
 
     /// Takes a nestable lock if that needs no waiting. Returns the new number of nestings, or 0.
-    watched(test_nest_plain) fn omp_test_nest_lock(lock: *const NestLock) -> i32 {
-        // SAFETY: the program passes an initialised lock.
-        test_nest(unsafe { &*lock })
+    watched(test_nest_plain) fn omp_test_nest_lock(lock: &NestLock) -> i32 {
+        test_nest(lock)
     }
 
     "OMP_1.0" hidden:
@@ -207,9 +194,7 @@ entries! {
     fn destroy_nest_lock_25 = "omp_destroy_nest_lock" (_lock: *mut ThreadNestLock) {}
 
     /// Takes a nestable lock. If the thread has it already, adds one nesting.
-    fn set_nest_lock_25 = "omp_set_nest_lock" (lock: *const ThreadNestLock) {
-        // SAFETY: the program passes an initialised lock.
-        let lock = unsafe { &*lock };
+    fn set_nest_lock_25 = "omp_set_nest_lock" (lock: &ThreadNestLock) {
         if across::is_on() {
             return nest::set(lock);
         }
@@ -217,9 +202,7 @@ entries! {
     }
 
     /// Removes one nesting. Releases the lock if that was the last nesting.
-    fn unset_nest_lock_25 = "omp_unset_nest_lock" (lock: *const ThreadNestLock) {
-        // SAFETY: the program passes an initialised lock.
-        let lock = unsafe { &*lock };
+    fn unset_nest_lock_25 = "omp_unset_nest_lock" (lock: &ThreadNestLock) {
         if across::is_on() {
             return nest::unset(lock);
         }
@@ -227,9 +210,7 @@ entries! {
     }
 
     /// Takes a nestable lock if that needs no waiting. Returns the new number of nestings, or 0.
-    fn test_nest_lock_25 = "omp_test_nest_lock" (lock: *const ThreadNestLock) -> i32 {
-        // SAFETY: the program passes an initialised lock.
-        let lock = unsafe { &*lock };
+    fn test_nest_lock_25 = "omp_test_nest_lock" (lock: &ThreadNestLock) -> i32 {
         if across::is_on() {
             return nest::test(lock);
         }

@@ -55,15 +55,13 @@ entries! {
     }
 
     /// Fortran form of `omp_get_ancestor_thread_num`.
-    fn omp_get_ancestor_thread_num_(level: *const i32) -> i32 {
-        // SAFETY: the program passes an integer.
-        query::ancestor_thread_num(unsafe { *level })
+    fn omp_get_ancestor_thread_num_(level: &i32) -> i32 {
+        query::ancestor_thread_num(*level)
     }
 
     /// Fortran form of `omp_get_ancestor_thread_num` for 8-byte integers.
-    fn omp_get_ancestor_thread_num_8_(level: *const i64) -> i32 {
-        // SAFETY: the program passes an integer.
-        query::ancestor_thread_num(to_int(unsafe { *level }))
+    fn omp_get_ancestor_thread_num_8_(level: &i64) -> i32 {
+        query::ancestor_thread_num(to_int(*level))
     }
 
     /// The size of the team at an enclosing level; -1 if there is no such level.
@@ -72,15 +70,13 @@ entries! {
     }
 
     /// Fortran form of `omp_get_team_size`.
-    fn omp_get_team_size_(level: *const i32) -> i32 {
-        // SAFETY: the program passes an integer.
-        query::team_size(unsafe { *level })
+    fn omp_get_team_size_(level: &i32) -> i32 {
+        query::team_size(*level)
     }
 
     /// Fortran form of `omp_get_team_size` for 8-byte integers.
-    fn omp_get_team_size_8_(level: *const i64) -> i32 {
-        // SAFETY: the program passes an integer.
-        query::team_size(to_int(unsafe { *level }))
+    fn omp_get_team_size_8_(level: &i64) -> i32 {
+        query::team_size(to_int(*level))
     }
 
     "OMP_3.1" default:
