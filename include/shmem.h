@@ -2555,7 +2555,7 @@ void shmem_complexf_prod_to_all(HETMP_SHMEM_COMPLEX_FLOAT_ *dest, const HETMP_SH
     HETMP_SHMEM_OLD_("shmem_complexf_prod_reduce");
 
 /* ---- Waiting for one's own memory (section 9.10) ----
- * ivar is symmetric and changed by atomics, p or signals of other PEs. wait returns when `*ivar cmp cmp_value` holds;
+ * ivar is symmetric and changed by atomics, p or signals of other PEs. wait returns when `*ivar cmp cmp_value` is true;
  * test says whether it does (1 or 0). all, any, some: over ivars[0 .. nelems - 1] without those whose status is not 0
  * (status may be null). any returns an index, SIZE_MAX where there is none; some stores the indices that hold and
  * returns how many. vector: a value of its own for each. wait_until_all and test_all hold (1) for an empty set.

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* What hetmp_wait_until_any and hetmp_test_any return if there is nothing to wait for, or nothing holds. */
+/* What hetmp_wait_until_any and hetmp_test_any return if there is nothing to wait for, or no condition is true. */
 #define HETMP_DEVICE_NONE (~(size_t)0)
 
 HETMP_DEVICE_FN int hetmp_device_is_comparison(int cmp) { return cmp >= SHMEM_CMP_EQ && cmp <= SHMEM_CMP_LE; }

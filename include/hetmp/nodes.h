@@ -13,7 +13,7 @@ extern "C" {
 /* Tells hetmp that the calling thread runs the kernel `name` from now on. If HETMP_NODES gives the
  * thread's node a speed for this kernel (speed.NAME), the thread runs at that speed at once, until
  * it calls hetmp_kernel again or its parallel region ends. For a name without a speed, the node's
- * general speed holds. With a null pointer, hetmp again takes the name of the function that contains
+ * general speed applies. With a null pointer, hetmp again takes the name of the function that contains
  * the region or loop. Outside of parallel regions nothing is slowed.
  *
  * The library's function is looked up by its version, so nothing has to be linked, and no other library's function of

@@ -3,7 +3,7 @@
 #include "hetmp_mpi.h"
 
 /* Bytes of a block of a blocking collective that GOAL moves faster than MPI. A shorter one takes no longer than to look
- * at its arguments; a longer one has several steps, and beside other programs each may wait for a processor. */
+ * at its arguments; a longer one has several steps, and next to other programs each may wait for a processor. */
 enum { LEAST = 16 << 10, MOST = 64 << 10 };
 
 /* True for blocks that are certainly too short. Most are, and are to pay nothing for being looked at. */

@@ -24,9 +24,9 @@ doubles and a graph of the program's own, and their processor time.
   --least BYTES   the shortest blocks [0]
   --most BYTES    the longest blocks, up to 4194304 [65536; quick 512]
   --work US       the shortest computation during a collective [20]
-  --unbound       the system decides where ranks run, of ours and of the MPIs'
+  --unbound       the system decides where ranks run, hetmp's and the MPIs'
   --busy          next to a process that computes all the time, wherever the system lets it
-  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose
+  --engines LIST  hetmp's: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose
                   blocking collectives go by schedules too, and with which an allreduce sums 64-bit integers instead of
                   doubles, everywhere [thread,user]
   --realtime      all jobs with real-time priority (needs the right to): other programs do not disturb them

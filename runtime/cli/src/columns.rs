@@ -42,7 +42,7 @@ impl Table {
             shown.remove(at);
         }
         let begin = start(&shown);
-        // The last column: beside the others, or in lines of its own.
+        // The last column: next to the others, or in lines of its own.
         let beside = begin.saturating_add(last.min(LEAST)) <= room;
         let indent = if beside { begin } else { INDENT };
         let mut line = |cells: &[&str]| {

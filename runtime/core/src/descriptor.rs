@@ -7,7 +7,7 @@
 use crate::whole::Mutex;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
-/// The first number of ours. The kernel keeps a table up to the highest one: 64 KiB for twice this number.
+/// The first number that hetmp takes. The kernel keeps a table up to the highest one: 64 KiB for twice this number.
 const FIRST: RawFd = 4096;
 
 /// The descriptor under one of our numbers; under its old one where the process may have no more descriptors.

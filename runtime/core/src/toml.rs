@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A number for which `good` holds; `accepted` says which those are.
+    /// A number for which `good` is true; `accepted` says which those are.
     pub fn number(
         &mut self,
         key: &str,

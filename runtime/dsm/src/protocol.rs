@@ -205,7 +205,7 @@ impl Node {
         self.lending = lending;
     }
 
-    /// So many times have this node's threads met those of others.
+    /// How often this node's threads have met those of others.
     pub fn set_order(&mut self, order: u64) {
         self.order = order;
     }

@@ -8,7 +8,7 @@
 //!
 //! # Memory ordering
 //! The tail is stored with release after the record (a signal stays behind its put's data), and loaded with acquire:
-//! otherwise a receiver could read a record before its bytes are there. The same holds for `consumed`: otherwise a
+//! otherwise a receiver could read a record before its bytes are there. The same is true of `consumed`: otherwise a
 //! sender could overwrite a record that is still being copied out. After the tail the sender rings the receiver's
 //! bell. The bell's fences ensure that a receiver which is going to sleep either sees the tail or is woken.
 

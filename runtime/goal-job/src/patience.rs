@@ -25,7 +25,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// How often a waiter may look while peers copy so many bytes.
+    /// How often a waiter may look while peers copy this many bytes.
     pub(crate) fn looks(&self, bytes: u64) -> u32 {
         let looks = (bytes / BYTES_A_LOOK).min(MOST) as u32;
         let pause = self.pause.load(Ordering::Relaxed);

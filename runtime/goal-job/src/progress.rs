@@ -296,7 +296,7 @@ impl Progress {
         ended
     }
 
-    /// Sleeps until something has arrived and was worked on, or `until` holds.
+    /// Sleeps until something has arrived and was worked on, or `until` is true.
     fn sleep(&self, until: &mut dyn FnMut() -> bool, peer: Option<u32>) {
         let naps = match self.lock().deadline() {
             Some(at) => {

@@ -103,7 +103,7 @@ pub struct Answers {
     thresholds: Thresholds,
 }
 
-/// Answers for nodes with so many threads, of which this was measured.
+/// Answers for nodes with these numbers of threads, from what was measured.
 pub(super) fn answer(threads: &[u32], rates: &[Option<Rate>], thresholds: Thresholds) -> Answers {
     let rate = |i: usize| rates[i].filter(|_| threads[i] > 0);
     let measured = || (0..threads.len()).filter_map(rate);

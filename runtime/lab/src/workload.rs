@@ -53,7 +53,7 @@ pub enum Pattern {
     },
     /// Every page, whatever the range.
     All,
-    /// So many pages an iteration, anywhere; the same in every execution.
+    /// This many pages an iteration, anywhere; the same in every execution.
     Scattered {
         /// Pages an iteration touches on average.
         per_iteration: f64,

@@ -64,7 +64,7 @@ impl Split<'_> {
     }
 }
 
-/// So many instructions before a call are looked at for its arguments.
+/// How many instructions before a call are looked at for its arguments.
 const STRAIGHT: usize = 32;
 
 /// The longest function that is followed, in instructions.

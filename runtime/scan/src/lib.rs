@@ -321,7 +321,7 @@ pub fn first_use() {
 /// Follows the function at `entry`, which a compiler outlined in this `form`.
 ///
 /// Takes bounded time and never panics, whatever the bytes are: mostly less
-/// than a millisecond, about 0.4 s where a function calls so many others that
+/// than a millisecond, about 0.4 s where a function calls others until
 /// the limit of followed instructions is reached.
 pub fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
     flow::scan(image, entry, form)

@@ -92,7 +92,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// So many bytes of a function are in the table.
+    /// How many bytes of a function are in the table.
     const NEAR: u64 = 1 << 20;
 
     pub(crate) fn from(base: u64) -> Numbers {

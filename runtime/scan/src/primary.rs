@@ -23,7 +23,7 @@ use held::{
 
 /// The longest block that is followed, in instructions.
 const LONGEST: usize = 2000;
-/// So many instructions before a block are looked at.
+/// How many instructions before a block are looked at.
 const STRAIGHT: usize = 32;
 /// This many words of the frame are told apart.
 const WORDS: usize = 63;

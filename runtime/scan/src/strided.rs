@@ -20,7 +20,7 @@ pub(crate) struct Strided {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Index {
     Register(usize),
-    /// So many bytes of the frame.
+    /// This many bytes of the frame.
     Slot(Place, i64),
 }
 

@@ -71,7 +71,7 @@ mod picked {
     use crate::nodes::{Next, Node};
     use crate::Callee;
 
-    /// So many instructions after a call are looked at.
+    /// How many instructions after a call are looked at.
     const STRAIGHT: usize = 32;
 
     /// Where a copy of the answer lies.

@@ -18,7 +18,7 @@ pub(crate) enum Bind {
     None,
     To {
         kind: PlaceKind,
-        /// So many cores or hardware threads each.
+        /// This many cores or hardware threads each.
         each: u32,
         /// It is an error if there are too few of them. Otherwise the processes are not bound then.
         strict: bool,

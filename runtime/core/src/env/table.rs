@@ -504,7 +504,8 @@ fn markdown() -> String {
     use super::variable::{Family, Suffixes};
     let mut out = String::from(
         "# Environment variables\n\n\
-         Generated from the table in `runtime/core/src/env/table.rs`. Case does not matter, and blanks \
+         <!-- Generated from the table in runtime/core/src/env/table.rs; do not edit. -->\n\n\
+         Case does not matter, and blanks \
          around a value are ignored; true is also 1, yes or on, and false 0, no or off. An invalid value costs one \
          line on standard error, and the default \
          applies, unless its row says otherwise. Values are read at the first call of the library. Names \

@@ -92,7 +92,7 @@ pub struct Variable {
     pub name: &'static str,
     /// The type of its value.
     pub kind: Kind,
-    /// What holds while the variable is not set; a text for people.
+    /// What applies while the variable is not set; a text for people.
     pub default: &'static str,
     /// The values that are understood; the end of the message about a bad value.
     pub accepts: &'static str,

@@ -3,7 +3,7 @@
 //! **How long to spin.** Waking a sleeping thread costs tens of microseconds, a cache-line hop some
 //! 55 ns, so a thread that has a core to itself should spin for a good while. A thread that
 //! shares its core should not spin at all: it burns the time of the very thread it waits for.
-//! Three signs tell which of the two holds:
+//! Three signs tell which of the two is the case:
 //! 1. the number of threads the runtime manages against the CPUs it may use ([`Policy::set_threads`]);
 //! 2. a *gap*: two turns of a spin loop that lie a time slice apart mean that another program computes
 //!    on this core. (Short gaps are normal: interrupts, or a daemon that wakes up. Sleeping because of them would cost
@@ -198,7 +198,7 @@ impl Policy {
         POLICY.threads.fetch_add(more as usize, Ordering::Relaxed);
     }
 
-    /// So many threads of the runtime are about to be created. Each calls [`Policy::runs`] first of all.
+    /// This many threads of the runtime are about to be created. Each calls [`Policy::runs`] first of all.
     pub fn creates(threads: usize) {
         POLICY.unborn.fetch_add(threads, Ordering::Relaxed);
         POLICY
@@ -211,7 +211,7 @@ impl Policy {
         Self::creates_not(1);
     }
 
-    /// So many announced threads cannot be created.
+    /// This many announced threads cannot be created.
     pub fn creates_not(threads: usize) {
         POLICY.unborn.fetch_sub(threads, Ordering::Relaxed);
     }

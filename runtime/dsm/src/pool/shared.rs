@@ -19,7 +19,7 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileExt;
 use std::os::unix::fs::FileTypeExt;
 
-/// Pages share so many locks.
+/// The number of locks that pages share.
 const LOCKS: usize = 4096;
 
 /// See the [module](self).

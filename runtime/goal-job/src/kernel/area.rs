@@ -121,7 +121,7 @@ impl Area {
         let head = image.head();
         // SAFETY: an image's head ends before the arena, and its segments lie within the arena: `kernel::place` has
         // checked both. The program does not touch these bytes before the run is started, because the state is FREE or
-        // EARLY. What the caller promises about `segments` holds for the reads.
+        // EARLY. What the caller promises about `segments` covers the reads.
         unsafe {
             core::ptr::copy_nonoverlapping(head.as_ptr(), slot.add(run::IMAGE), head.len());
             let arena = slot.add(run::ARENA);

@@ -189,7 +189,7 @@ fn each(calls: u32, mut call: impl FnMut()) -> f64 {
     median(&times)
 }
 
-/// So many bytes one way, a message back.
+/// This many bytes one way, a message back.
 fn bare(mode: Mode, bytes: usize, calls: u32) -> f64 {
     let bytes = bytes.max(MESSAGE);
     let mut other = Other::start("--pong", mode, bytes);

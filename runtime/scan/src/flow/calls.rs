@@ -10,7 +10,7 @@ use crate::state::{Flags, Source, State, VECTOR};
 use crate::value::{Origin, Place, Value};
 use crate::{Callee, Machine, Why};
 
-/// So many words above the stack pointer may be arguments of a call.
+/// This many words above the stack pointer may be arguments of a call.
 const STACKED: i64 = 6;
 
 impl Analysis<'_> {

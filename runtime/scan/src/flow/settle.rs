@@ -347,7 +347,7 @@ fn leave(exit: &mut Option<State>, state: &State) {
     }
 }
 
-/// So many instructions of a called function are looked at: what it is given is used or overwritten at its beginning.
+/// How many instructions of a called function are looked at: what it is given is used or overwritten at its beginning.
 const CALLEE: usize = 400;
 /// How deep calls are followed.
 const CALLEES: u32 = 3;

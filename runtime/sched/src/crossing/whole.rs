@@ -280,7 +280,7 @@ fn what_nodes_take_for_their_parts_moves_a_region_to_the_faster_one() {
     }
 }
 
-/// The first crossing moves so many pages that it tells nothing of the nodes' speeds, and the second one is as slow as
+/// The first crossing moves many pages, and so tells nothing of the nodes' speeds, and the second one is as slow as
 /// the slow node's equal part. What is judged is the division that follows.
 #[test]
 fn steady_times_of_an_old_division_do_not_count() {
