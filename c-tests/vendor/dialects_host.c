@@ -50,6 +50,9 @@ int main(int argc, char **argv) {
     }
     CHECK(hthread_group_create(1, 18) == -1); /* more than are left */
     CHECK(hthread_group_destroy(group) == HT_SUCCESS && hthread_group_wait(group) != HT_SUCCESS);
+    group = hthread_group_create(1, 1);
+    CHECK(hthread_group_exec(group, "unwritten", 0, 1, &scale[4]) == HT_SUCCESS);
+    CHECK(hthread_group_destroy(group) == HT_SUCCESS && y[0] > 1e30 && y[1] > 1e30);
 
     /* A group with its kernel. */
     memset(y, 0, N * sizeof *y);

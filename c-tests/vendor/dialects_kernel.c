@@ -26,4 +26,14 @@ __global__ void neighbours(unsigned short add, unsigned barrier, long *places) {
     places[size + id] = places[(id + 1) % size];
 }
 
+/* What its memories hold before it wrote there. */
+__global__ void unwritten(double *first) {
+    double *scalar = scalar_malloc(8);
+    lvector double *array = vector_malloc(128);
+    first[0] = *scalar;
+    first[1] = ((double *)array)[15];
+    scalar_free(scalar);
+    vector_free(array);
+}
+
 __global__ void nothing(void) {}

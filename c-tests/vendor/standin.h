@@ -25,7 +25,8 @@ static inline void *store_malloc(struct store *s, size_t bytes) {
     p[0] = bytes;
     s->taken += bytes;
     s->blocks++;
-    return (char *)p + STORE_LINE;
+    /* The chip's holds what was there before; here large numbers, no NaNs: programs compare by `difference > limit`. */
+    return memset((char *)p + STORE_LINE, 0x47, bytes);
 }
 
 static inline void store_free(struct store *s, void *block) {
