@@ -26,22 +26,21 @@ fn lib() -> &'static PathBuf {
     LIB.get_or_init(|| c_api::library_folder(library::fresh(), "pages-test").expect("a copy"))
 }
 
+/// The library that pretends pages of `size`.
+fn pretender(scratch: &Scratch, size: usize) -> String {
+    let (define, large) = (format!("-DPAGE={size}"), scratch.path("large.so"));
+    let source = "abi-compat/tests/pages/large.c";
+    gcc(&["-O1", "-shared", "-fPIC", &define, source, "-o", &large]);
+    large
+}
+
 /// Runs `source`, compiled and linked for such pages, under both of them: in `pes` processes, or alone if that is 0.
 fn runs(source: &str, pes: u32, args: &[&str], env: &[(&str, &str)]) {
     let name = source.replace(['/', '.'], "_");
     let scratch = Scratch::in_target(&format!("pages-{name}"));
     for size in SIZES {
         let define = format!("-DPAGE={size}");
-        let (large, end) = (scratch.path("large.so"), scratch.path("end.o"));
-        gcc(&[
-            "-O1",
-            "-shared",
-            "-fPIC",
-            &define,
-            "abi-compat/tests/pages/large.c",
-            "-o",
-            &large,
-        ]);
+        let (large, end) = (pretender(&scratch, size), scratch.path("end.o"));
         gcc(&[
             "-O1",
             "-c",
@@ -144,4 +143,28 @@ fn collectives_by_goal() {
         &[],
         &[("HETMP_GOAL_ENGINE", "nic")],
     );
+}
+
+/// Nodes with memory of their own pass on pages of 4 KiB. What is there before they start may need that size, too.
+#[test]
+fn nodes_of_such_kernels_are_refused_with_one_line() {
+    let scratch = Scratch::in_target("pages-nodes");
+    let program = scratch.path("program");
+    gcc(&["-fopenmp", "c-tests/dsm/shared.c", "-o", &program, "-lm"]);
+    let dsm = library::fresh().with_file_name("libhetmp_dsm.so");
+    for size in SIZES {
+        let large = pretender(&scratch, size);
+        let ours = library::fresh().display();
+        let preload = format!("{large} {} {ours}", dsm.display());
+        let env = [("LD_PRELOAD", preload.as_str()), ("HETMP_NODES", "dsm:2")];
+        let out = exec::command(&program, &[], &env, Duration::from_secs(120));
+        assert_eq!(out.ending, exec::Ending::Exit(2));
+        assert_eq!(
+            String::from_utf8_lossy(&out.stdout),
+            format!(
+                "hetmp: HETMP_NODES: 'dsm:2': this kernel's pages have {size} bytes (expected a kernel with pages of \
+                 4096)\n"
+            )
+        );
+    }
 }

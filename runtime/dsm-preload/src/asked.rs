@@ -43,6 +43,10 @@ pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<A
     if !hetmp_core::program::uses_openmp() {
         return None;
     }
+    // Before anything is mapped or protected in pages of that size.
+    if let Err(why) = pages::fits_kernel() {
+        fail(format_args!("HETMP_NODES: '{value}': {why}"));
+    }
     if count == "job" {
         return Some(Asked::Launched);
     }

@@ -22,7 +22,6 @@ use crate::PAGE;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::bootstrap::{through, Job as Exchange};
-use hetmp_core::page;
 use hetmp_core::park::Policy;
 use hetmp_core::report;
 use hetmp_core::topo::{self, CpuSet};
@@ -186,12 +185,7 @@ unsafe fn begin(
     settings: Settings,
     fill: &mut dyn FnMut(*mut u8),
 ) -> Result<&'static Driver, String> {
-    if page::size() != PAGE {
-        return Err(format!(
-            "pages of {} bytes (expected a kernel with pages of {PAGE})",
-            page::size()
-        ));
-    }
+    crate::fits_kernel()?;
     let (mut exchange, forked) = match peers {
         Peers::Forked(forked) => {
             let exchange = through(forked.exchange()).map_err(|e| e.to_string())?;

@@ -49,9 +49,21 @@ pub use loans::Lending;
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};
 
-/// Bytes of a page that nodes hold and pass on. A kernel with larger pages cannot protect one alone, and is refused
-/// ([`driver::start`]).
+/// Bytes of a page that nodes hold and pass on.
 pub const PAGE: usize = 4096;
+
+/// Whether this kernel can protect such a page alone.
+///
+/// # Errors
+/// One line: its pages are larger.
+pub fn fits_kernel() -> Result<(), String> {
+    match hetmp_core::page::size() {
+        PAGE => Ok(()),
+        size => Err(format!(
+            "this kernel's pages have {size} bytes (expected a kernel with pages of {PAGE})"
+        )),
+    }
+}
 
 /// A node's number; the origin, which runs `main`, is 0.
 pub type NodeId = u8;
