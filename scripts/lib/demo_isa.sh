@@ -40,4 +40,4 @@ both blackscholes S
 both lavamd S
 both kmeans S
 file -b ep ep.aarch64 2>/dev/null | cut -d, -f1-2 | sed 's/^/  /' || true
-echo "The same output. The emulator makes node 1 slow, and hetprobe gives it fewer iterations."
+echo "The same output. The emulator makes node 1 slow; loops: the part of the iterations that each node got."

@@ -185,8 +185,8 @@ impl Region {
 
 #[test]
 fn the_sums_agree_only_when_nothing_is_in_flight() {
-    // A thread's task makes another one, which it or a second thread runs. A third thread looks until the sums agree: of
-    // one look, loom with few preemptions tries no order in which they do.
+    // A thread's task makes another one, which it or a second thread runs. A third thread looks until the sums agree:
+    // for a single look, loom with few preemptions tries no order in which they do.
     bounded(3, || {
         let region = Arc::new(Region::new(0));
         // The first task is made before the barrier.
