@@ -63,8 +63,8 @@ pub const SAME: f64 = 1.05;
 /// for each other counts for at most this many times the shortest execution, since a thread that lost its core is
 /// behind by milliseconds. Untuned: in the life next to a busy process looking began 40 times as soon without a bound.
 pub(crate) const UNUSUAL: f64 = 2.0;
-/// One execution, or two in a row, may be another process's doing, as of the first ones with uneven parts. That many in a
-/// row are not, and neither is one in this many of all: in the life next to a busy process every second one is
+/// One execution, or two in a row, may be another process's doing, as of the first ones with uneven parts. This many in
+/// a row are not, and neither is one in this many of all: in the life next to a busy process every second one is
 /// disturbed.
 pub const STRAYS: u32 = 3;
 /// Weight of the older executions in what is usual. Untuned: lives that grow are noticed before the band has widened.

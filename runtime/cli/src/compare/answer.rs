@@ -198,21 +198,31 @@ fn verdict<'a>(ways: &'a [Times<'a>], runs: u32) -> (String, Option<&'a Times<'a
     (sentence, faster.filter(|_| runs >= 3))
 }
 
-/// Whose gain it is: the schedule's, the runtime's, or that of waits which need no CPU. `more`: the CPU time of the
-/// first way over that of hetmp without a schedule, if other programs used the CPUs meanwhile.
+/// Whose gain it is: of waits that need no CPU, of the runtime, of the schedule. `more`: the CPU time of the first way
+/// over that of hetmp without a schedule, if other programs used the CPUs meanwhile.
 fn whose(base: &str, fastest: &Times, more: Option<Spread>) -> String {
-    match (fastest.name, more) {
-        (_, _) if base == "hetmp" => String::new(),
-        ("hetmp", Some(more)) if more.low > 1.0 => format!(
-            "{base} used {} of hetmp's CPU time: its threads spin while they wait, also for a thread whose CPU another \
-             program has. On idle CPUs there may be no such gain. No schedule gains more than that.\n",
-            more.ratio()
-        ),
-        ("hetmp", _) => "It is the runtime that gains: no schedule gains more in every round.\n".to_owned(),
-        (name, _) => fastest.over_plain.map_or(String::new(), |ratio| {
-            format!("{name} takes {} of hetmp's time without a schedule.\n", ratio.ratio())
-        }),
+    let mut out = String::new();
+    if base == "hetmp" {
+        return out;
     }
+    if let Some(more) = more.filter(|ratio| ratio.low > 1.0) {
+        out.push_str(&format!(
+            "{base} used {} times hetmp's CPU time: its threads spin while they wait, also for one without a CPU.\n\
+             On idle CPUs that part of the gain is smaller, or none.\n",
+            more.ratio()
+        ));
+    }
+    match (fastest.name, fastest.over_plain) {
+        ("hetmp", _) => {
+            out.push_str("It is the runtime's: no schedule gains more in every round.\n")
+        }
+        (name, Some(ratio)) => out.push_str(&format!(
+            "{name} takes {} of hetmp's time without a schedule.\n",
+            ratio.ratio()
+        )),
+        _ => {}
+    }
+    out
 }
 
 /// What the checksums say. A program that prints times differs from run to run under any runtime.
@@ -364,9 +374,12 @@ mod tests {
         assert!(said(not, not, None).starts_with("hetprobe: hetprobe takes 0.98"));
         // On CPUs that others use, libgomp needs more of them for the same work.
         let more = Some(spread(1.5, 2.0, 9.0));
-        assert!(said(gains, not, more).starts_with("hetmp: libgomp used 2.00 (1.50-9.00) of"));
+        assert!(said(gains, not, more).starts_with("hetmp: libgomp used 2.00 (1.50-9.00) times"));
         assert!(said(gains, not, Some(not)).starts_with("hetmp: It is the runtime"));
-        assert!(said(gains, gains, more).starts_with("hetprobe: hetprobe takes"));
+        let both = said(gains, gains, more);
+        assert!(
+            both.starts_with("hetprobe: libgomp used 2.00") && both.contains("hetprobe takes 0.60")
+        );
     }
 
     #[test]
