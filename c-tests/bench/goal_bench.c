@@ -20,7 +20,7 @@
  *   possible the overlap that this processor time allows while all processors compute: 1 - cpu / processors / apart,
  *   with as
  *            many processors as there are ranks at most
- *   added    whole - work: what the collective adds to the computation
+ *   added    whole - work: what the collective adds to the computation; both read the clock equally often
  *   begin    time of the call that begins the collective in that loop, its mean at rank 0
  *
  * The work is counted in turns of a loop, so that a helper's thread that takes the core does not look like
@@ -444,7 +444,7 @@ static void row(int what, int bytes, double ms)
 {
     int i, n, at;
     struct stretch stretch;
-    double latency, apart, us, cpu_plain, begun = 0, plain, lost[STRETCHES], spent[STRETCHES];
+    double latency, apart, us, cpu_plain, begun = 0, idle = 0, plain, lost[STRETCHES], spent[STRETCHES];
     latency = each(what, bytes, GROUP, 1);
     latency = each(what, bytes, turns_in(ms / 2, latency), 1);
     apart = each(what, bytes, GROUP, 0);
@@ -456,6 +456,8 @@ static void row(int what, int bytes, double ms)
         begin_stretch(&stretch);
         begin_turns(n);
         for (i = 0; i < n; i++) {
+            double before = now();
+            idle += now() - before;
             work(us);
             turn();
         }
@@ -480,7 +482,7 @@ static void row(int what, int bytes, double ms)
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         possible = 1 - cost / (cores < size_of_job() ? (double)cores : size_of_job()) / apart;
         printf("%s %d %.3f %.3f %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, cut(hidden), cost,
-               begun / n / STRETCHES, apart, cut(possible), loss);
+               (begun - idle) / n / STRETCHES, apart, cut(possible), loss);
         fflush(stdout);
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Latest {
     exposes: usize,
     gets: usize,
     mark: u64,
+    /// This rank reads what others expose.
+    reads: bool,
 }
 
 /// What a look at a started collective finds.
@@ -85,6 +87,7 @@ impl Direct {
                 exposes: self.exposed(what, block(what) as usize),
                 gets: get.n,
                 mark: mark(what),
+                reads: self.others().any(|rank| self.reads(what, rank)),
             });
         }
         self.started.push_back(Started {
@@ -121,7 +124,7 @@ impl Direct {
         if !has_buffers || !is_free || self.broken.is_some() {
             return None;
         }
-        let (step, mark) = (self.next, latest.mark);
+        let (step, mark, reads) = (self.next, latest.mark, latest.reads);
         // SAFETY: who calls keeps the buffers valid for the collective's lengths, which these are.
         let (give, get) = unsafe { (Piece::new(give, latest.gives), Piece::new(get, latest.gets)) };
         let to = self.piece(self.rank, step, latest.exposes);
@@ -137,7 +140,8 @@ impl Direct {
             is_long: false,
             seen: 0,
         });
-        if self.look_at_last(step, wait).is_none() {
+        // Peers are not looked at yet: one that comes later would find its line shared, and wait for it when it writes.
+        if !reads && self.look_at_last(step, wait).is_none() {
             self.advance(wait);
         }
         Some(step)
