@@ -8,8 +8,8 @@
 
 use crate::{outputs, Output};
 use hetmp_goal::global::{self, Finding, Place};
-use hetmp_goal::graph::{After, Graph, Work};
-use hetmp_goal::memory::{total, Owned};
+use hetmp_goal::graph::{After, Graph};
+use hetmp_goal::memory::Owned;
 use hetmp_goal::network::Network;
 use hetmp_goal::rank::{Limits, State};
 use hetmp_goal::schedule::Schedule;
@@ -122,35 +122,58 @@ impl Loaded {
     /// What is wrong, one line each, with where its operations stand in the file.
     fn shown(&self, found: &[Finding]) -> Vec<String> {
         let first = &found[..found.len().min(SHOWN)];
+        let named = first.iter().map(|f| (f.to_string(), f.places()));
+        let mut lines = self.located(&named.collect::<Vec<_>>());
+        if let Some(more) = found.len().checked_sub(SHOWN).filter(|n| *n > 0) {
+            lines.push(format!("and {more} more"));
+        }
+        lines
+    }
+
+    /// Messages and the operations that they name: each message with where these stand in the file.
+    fn located(&self, messages: &[(String, Vec<Place>)]) -> Vec<String> {
         let places: Vec<Place> = match self.algorithm {
-            None => first.iter().flat_map(Finding::places).collect(),
+            None => messages
+                .iter()
+                .flat_map(|(_, places)| places.clone())
+                .collect(),
             Some(_) => Vec::new(),
         };
         let origins = match places[..] {
             [] => HashMap::new(),
             _ => text::origins(&self.text, &places),
         };
-        let mut lines = Vec::new();
-        for finding in first {
-            let stands = |place: &Place| {
-                let (line, label) = origins.get(place)?;
-                let label = if label.is_empty() {
-                    ""
-                } else {
-                    &format!("{label} ")
-                };
-                Some(format!("{place} is {label}in line {line}"))
+        let stands = |place: &Place| {
+            let (line, label) = origins.get(place)?;
+            let label = if label.is_empty() {
+                ""
+            } else {
+                &format!("{label} ")
             };
-            let stand: Vec<String> = finding.places().iter().filter_map(stands).collect();
-            lines.push(match stand[..] {
-                [] => finding.to_string(),
-                _ => format!("{finding} ({})", stand.join(", ")),
-            });
-        }
-        if let Some(more) = found.len().checked_sub(SHOWN).filter(|n| *n > 0) {
-            lines.push(format!("and {more} more"));
-        }
-        lines
+            Some(format!("{place} is {label}in line {line}"))
+        };
+        let line = |(message, places): &(String, Vec<Place>)| {
+            let stand: Vec<String> = places.iter().filter_map(stands).collect();
+            match stand[..] {
+                [] => message.clone(),
+                _ => format!("{message} ({})", stand.join(", ")),
+            }
+        };
+        messages.iter().map(line).collect()
+    }
+
+    /// The schedule of a rank's graph, or what is wrong with that and where.
+    fn compiled(&self, graph: &Graph) -> Result<Schedule, String> {
+        let rank = graph.rank();
+        graph.compile().map_err(|e| {
+            let place = |n| Place {
+                rank,
+                operation: n as usize,
+            };
+            let places = e.operations().into_iter().take(SHOWN).map(place);
+            self.located(&[(format!("rank {rank}: {e}"), places.collect())])
+                .concat()
+        })
     }
 }
 
@@ -225,7 +248,7 @@ fn check(job: &Job, seed: u64) -> Output {
     let mut errors = job.shown(&global::check(&job.graphs));
     let mut text = String::new();
     if errors.is_empty() {
-        match rehearse(&job.graphs, seed) {
+        match rehearse(&job, seed) {
             Ok(said) => text = said,
             Err(why) => errors.push(why),
         }
@@ -238,12 +261,13 @@ fn check(job: &Job, seed: u64) -> Output {
 }
 
 /// Runs a job in one thread. Returns what it took, or why it did not end.
-fn rehearse(graphs: &[Graph], seed: u64) -> Result<String, String> {
+fn rehearse(job: &Loaded, seed: u64) -> Result<String, String> {
+    let graphs = &job.graphs;
     let mut net = Network::new(graphs.len() as u32, Limits::default(), seed);
     let mut handles = Vec::new();
     for graph in graphs {
         let rank = graph.rank();
-        let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
+        let schedule = job.compiled(graph)?;
         let segments = schedule.segments().iter().map(|n| vec![0; *n as usize]);
         let memory = Owned::new(segments.collect());
         let started = net.start(&Arc::new(schedule), 0, Box::new(memory));
@@ -282,7 +306,7 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
     if let Some(wrong) = found.iter().find(|f| !matches!(f, Finding::Buffered(_))) {
         return Err(job.shown(core::slice::from_ref(wrong)).concat());
     }
-    let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
+    let schedule = job.compiled(graph)?;
     outputs::write("--output", output, schedule.to_bytes())?;
     Ok(format!(
         "{}: {} operations, {} words\n",
@@ -318,7 +342,7 @@ fn show(file: &Path) -> Result<String, String> {
     );
     for (place, work) in graph.operations().iter().enumerate() {
         // Writing to a string does not fail.
-        let _ = write!(out, "{place:6}  {}", words(work));
+        let _ = write!(out, "{place:6}  {work}");
         while let Some((_, after, earlier)) = edges.next_if(|(later, ..)| *later == place) {
             let _ = write!(
                 out,
@@ -333,26 +357,4 @@ fn show(file: &Path) -> Result<String, String> {
         out.push('\n');
     }
     Ok(out)
-}
-
-fn words(work: &Work) -> String {
-    let bytes = |pieces| total(pieces).unwrap_or(u64::MAX);
-    match work {
-        Work::Send { to, tag, from } => format!("send {} bytes to {to} tag {tag}", bytes(from)),
-        Work::Recv { from, tag, into } => {
-            format!("receive {} bytes from {from} tag {tag}", bytes(into))
-        }
-        Work::Local {
-            op,
-            element,
-            target,
-            ..
-        } => format!(
-            "{op} {} of {element}",
-            bytes(target) / element.bytes().max(1)
-        ),
-        Work::Copy { into, .. } => format!("copy {} bytes", bytes(into)),
-        Work::Timestamp { .. } => "timestamp".to_owned(),
-        Work::Calc { nanoseconds } => format!("calc {nanoseconds} ns"),
-    }
 }

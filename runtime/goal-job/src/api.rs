@@ -280,13 +280,24 @@ pub fn order(graph: Key, later: i32, after: After, earlier: i32) -> Result<()> {
     Ok(graph.order(later, after, earlier)?)
 }
 
+/// How many operations of an error are described.
+const NAMED: usize = 8;
+
 /// Compiles a graph to a schedule.
 ///
 /// # Errors
 /// [`Code::Argument`], or the code for what is wrong with the graph.
 pub fn compile(graph: Key) -> Result<Key> {
     let graph = tables().graphs.get(graph, "graph")?.clone();
-    let schedule = Arc::new(graph.compile()?);
+    let schedule = graph.compile().map_err(|e| {
+        let what = e.operations().into_iter().take(NAMED).filter_map(|n| {
+            let work = graph.operations().get(n as usize)?;
+            Some(format!("; operation {n}: {work}"))
+        });
+        let text = format!("{e}{}", what.collect::<String>());
+        Error { text, ..e.into() }
+    })?;
+    let schedule = Arc::new(schedule);
     tables().schedules.insert(Compiled {
         schedule,
         addresses: true,

@@ -8,7 +8,7 @@ mod compile;
 mod overlaps;
 
 use crate::element::{Arithmetic, Type};
-use crate::memory::Buffer;
+use crate::memory::{total, Buffer};
 use crate::schedule;
 use core::fmt;
 
@@ -99,6 +99,32 @@ impl Work {
             Work::Calc { .. } => (&mut [], &mut []),
         };
         first.iter_mut().chain(second).for_each(change);
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = |pieces: &[Buffer]| total(pieces).unwrap_or(u64::MAX);
+        match self {
+            Work::Send { to, tag, from } => {
+                write!(f, "send {} bytes to {to} tag {tag}", bytes(from))
+            }
+            Work::Recv { from, tag, into } => {
+                write!(f, "receive {} bytes from {from} tag {tag}", bytes(into))
+            }
+            Work::Local {
+                op,
+                element,
+                target,
+                ..
+            } => {
+                let count = bytes(target) / element.bytes().max(1);
+                write!(f, "{op} {count} of {element}")
+            }
+            Work::Copy { into, .. } => write!(f, "copy {} bytes", bytes(into)),
+            Work::Timestamp { .. } => f.write_str("timestamp"),
+            Work::Calc { nanoseconds } => write!(f, "calc {nanoseconds} ns"),
+        }
     }
 }
 
@@ -235,6 +261,21 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl Error {
+    /// The operations that the message names.
+    #[must_use]
+    pub fn operations(&self) -> Vec<u32> {
+        match self {
+            Error::Bounds { operation, .. }
+            | Error::Lengths { operation, .. }
+            | Error::Element { operation, .. } => vec![*operation],
+            Error::Cycle(operations) => operations.clone(),
+            Error::Overlap { writer, other, .. } => vec![*writer, *other],
+            Error::Rank { .. } | Error::Operation(_) | Error::TooLarge(_) => Vec::new(),
+        }
+    }
+}
 
 /// One rank's part of a communication.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! A job as a graph, for Graphviz or as a picture.
 
-use super::words;
 use hetmp_goal::global;
 use hetmp_goal::graph::{After, Graph, Work};
 use hetmp_goal::memory::total;
@@ -17,7 +16,7 @@ pub(super) fn dot(graphs: &[Graph]) -> String {
             "  subgraph cluster_{rank} {{\n    label=\"rank {rank}\";"
         );
         for (i, work) in graph.operations().iter().enumerate() {
-            let _ = writeln!(out, "    r{rank}_{i} [label=\"{}\"];", words(work));
+            let _ = writeln!(out, "    r{rank}_{i} [label=\"{work}\"];");
         }
         for (later, after, earlier) in graph.edges() {
             let style = if after == After::Begun {
@@ -268,7 +267,7 @@ pub(super) fn svg(graphs: &[Graph]) -> Result<String, String> {
                 x + BOX.0 / 2,
                 y + 14,
                 short(work),
-                words(work)
+                work
             );
         }
     }

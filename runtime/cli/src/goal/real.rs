@@ -3,7 +3,7 @@
 //! It keeps a run's buffers, and leaves them alone, until it has waited for the run.
 
 use super::timeline::{self, Bar};
-use super::{words, Job};
+use super::Job;
 use crate::outputs::{self, By};
 use crate::Output;
 use hetmp_goal::graph::{After, Graph};
@@ -316,7 +316,7 @@ fn of_rank(graph: &Graph, events: impl Iterator<Item = Event>, first: u64) -> Ve
             begins: times[0]?,
             ends: times[1]?,
             kind: timeline::kind(work),
-            label: format!("{place}: {}", words(work)),
+            label: format!("{place}: {work}"),
         })
     })
     .collect()
