@@ -34,8 +34,10 @@
  * `hetrun -n 4 ./program` starts the job; without it a program is a job of one. An operation that requires no other
  * begins when the run does, in no certain order. Messages of one source, destination and tag match in the order in
  * which they begin, so that independent ones from one process to another need different tags. A process may send to
- * itself. A message may be shorter than its receive; a receive without a message never ends. An exchange with a few
- * processes is a graph of sends and receives, each with its own length, or goal_neighbor_alltoall, with one for all.
+ * itself. A message may be shorter than its receive. A receive for which its source has no send in the same run fails
+ * (GOAL_ERR_NOT_SENT) once that source has begun the run and this process has waited some milliseconds. An exchange
+ * with a few processes is a graph of sends and receives, each with its own length, or goal_neighbor_alltoall, with one
+ * for all.
  *
  * Who makes progress (HETMP_GOAL_ENGINE):
  *   thread  a thread of each process, which sleeps until a message comes; while a program's thread waits, that thread
@@ -49,7 +51,16 @@
  *   nic     an emulated network adapter, a process for each rank: the same, but 4 MiB of a process's memory, messages
  *           and vectors of any length in these, 512 operations, no division of integers; nic-thread: a thread
  * Schedules that were not agreed go by thread. So does what an engine cannot do, after one line on standard error for
- * each reason. HETMP_GOAL_COUNTERS=true prints at the end what kernel and nic have done: numbers above 0, if anything.
+ * each reason. HETMP_GOAL_COUNTERS=true prints what each rank's engine has counted when it ends. nic: runs begun, and
+ * descriptors posted for them. kernel: packets
+ *   sent, received  with a message or part that a receive waited for
+ *   early           before their receive or run had begun; most are kept until then
+ *   asked, resent   questions for messages that had not come, and messages sent again as an answer
+ *   duplicate       that had arrived before;  dropped  for which there was no room: asked for again
+ *   bad, foreign    malformed or expected by nobody; of another job
+ *   busy            that came while another processor ran the program for this rank, and were dropped
+ *   unsent          that the kernel did not take
+ * and kicks, the calls of the program by the process or its helper. If all are 0, the engine has run nothing.
  *
  * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that
  * have not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with
@@ -80,11 +91,12 @@ extern "C" {
 #define GOAL_ERR_FORMAT 11     /* bytes that are no schedule, or a schedule of another rank or job size */
 #define GOAL_ERR_MEMORY 12     /* no memory */
 #define GOAL_ERR_JOB 13        /* the job cannot be joined */
-#define GOAL_ERR_TRUNCATED 14  /* a message was longer than its receive */
+#define GOAL_ERR_TRUNCATED 14  /* a message was longer than its receive, or a long one had none */
 #define GOAL_ERR_DIVISION 15   /* an integer was divided by zero */
 #define GOAL_ERR_PEER_FAILED 16 /* the run failed at a peer */
 #define GOAL_ERR_PEER_LOST 17  /* a peer that the run needs is gone */
 #define GOAL_ERR_ABANDONED 18  /* the run was ended by GOAL_Finalize */
+#define GOAL_ERR_NOT_SENT 19   /* a receive whose source sends no message for it in this run */
 
 /* ---- handles, buffers, types ---- */
 /* Handles. Their values mean nothing to programs. A freed handle is refused. */
@@ -198,9 +210,9 @@ int GOAL_Load(const void *bytes, size_t n, GOAL_Schedule *schedule);
 int GOAL_Free_schedule(GOAL_Schedule *schedule);
 /* All processes call this together, each with its schedule of one communication; a process without a part in it passes
  * the schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can.
- * Under other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these
- * schedules in the same order, among all other collectives, whatever their contexts; and no two bound segments
- * overlap. */
+ * Under other engines, and where they cannot, nothing changes. If they see a receive without a message, all processes
+ * get GOAL_ERR_NOT_SENT. From then on all processes begin the runs of these schedules in the same order, among all
+ * other collectives, whatever their contexts; and no two bound segments overlap. */
 int GOAL_Agree(GOAL_Schedule schedule);
 /* Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
  * runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its

@@ -11,7 +11,7 @@ static void arguments(void)
     GOAL_Op a, b;
     int done, x[2] = {0, 0};
     size_t at;
-    char text[8];
+    char text[8], why[200] = "";
 
     CHECK(GOAL_Init() == GOAL_SUCCESS);
     CHECK(GOAL_Rank(NULL) == GOAL_ERR_ARGUMENT);
@@ -40,6 +40,7 @@ static void arguments(void)
     CHECK(GOAL_Requires(g, a, a) == GOAL_ERR_CYCLE);
     CHECK(GOAL_Copy(g, x, 0, x + 1, 0, 4, &b) == GOAL_SUCCESS);
     CHECK(GOAL_Compile(g, &s) == GOAL_ERR_OVERLAP);
+    CHECK(GOAL_Last_error(why, sizeof why) == GOAL_SUCCESS && strstr(why, "; operation 1: copy 4 bytes"));
     CHECK(GOAL_Requires(g, a, b) == GOAL_SUCCESS);
     CHECK(GOAL_Compile(g, &s) == GOAL_SUCCESS);
     CHECK(GOAL_Requires(g, b, a) == GOAL_SUCCESS);
@@ -123,6 +124,31 @@ static void division(void)
         CHECK(code == (rank == size - 1 ? GOAL_ERR_PEER_FAILED : GOAL_SUCCESS));
 }
 
+/* The last rank waits for a message that rank 0 sends with another tag. Rank 0 is done, or waits likewise. */
+static void not_sent(int waits)
+{
+    GOAL_Graph g;
+    GOAL_Schedule s;
+    int x = 7, got[2] = {0, 0}, code;
+    CHECK(GOAL_Create(&g) == GOAL_SUCCESS);
+    if (rank == 0)
+        CHECK(GOAL_Send(g, &x, 0, sizeof x, size - 1, 1, NULL) == GOAL_SUCCESS);
+    if (rank == 0 && waits)
+        CHECK(GOAL_Recv(g, &got[0], 0, sizeof x, size - 1, 3, NULL) == GOAL_SUCCESS);
+    if (rank == size - 1)
+        CHECK(GOAL_Recv(g, &got[1], 0, sizeof x, 0, 2, NULL) == GOAL_SUCCESS);
+    /* The engines that know all schedules see it; others do not look. */
+    CHECK(GOAL_Compile(g, &s) == GOAL_SUCCESS);
+    code = GOAL_Agree(s);
+    CHECK(code == GOAL_SUCCESS || code == GOAL_ERR_NOT_SENT);
+    CHECK(GOAL_Free_schedule(&s) == GOAL_SUCCESS);
+    code = outcome(g);
+    if (waits && (rank == 0 || rank == size - 1))
+        CHECK(code == GOAL_ERR_NOT_SENT || code == GOAL_ERR_PEER_FAILED);
+    else
+        CHECK(code == (rank == size - 1 ? GOAL_ERR_NOT_SENT : GOAL_SUCCESS));
+}
+
 int main(void)
 {
     GOAL_Graph g;
@@ -138,6 +164,8 @@ int main(void)
     truncated(100);
     truncated(100000);
     division();
+    not_sent(0);
+    not_sent(1);
     /* And all goes on. */
     CHECK(goal_allreduce(&one, &sum, 1, GOAL_INT, GOAL_ADD) == GOAL_SUCCESS && sum == size);
     return finish();

@@ -528,9 +528,9 @@ unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Schedule) -> c_int {
 crate::entry::api!("HETMP_GOAL", "GOAL_Agree", GOAL_Agree);
 /// All processes call this together, each with its schedule of one communication; a process without a part in it passes
 /// the schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can.
-/// Under other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these
-/// schedules in the same order, among all other collectives, whatever their contexts; and no two bound segments
-/// overlap.
+/// Under other engines, and where they cannot, nothing changes. If they see a receive without a message, all processes
+/// get GOAL_ERR_NOT_SENT. From then on all processes begin the runs of these schedules in the same order, among all
+/// other collectives, whatever their contexts; and no two bound segments overlap.
 extern "C" fn GOAL_Agree(schedule: Schedule) -> c_int {
     code(api::agree(None, schedule))
 }

@@ -1,7 +1,7 @@
 //! A rank with its links: takes packets in and sends packets out, one step at a time. It belongs to the thread that
 //! makes progress.
 
-use crate::link::{Here, Link, Look, Posts};
+use crate::link::{self, Here, Link, Look, Posts};
 use crate::memory::Bound;
 use crate::reach::Processes;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -144,6 +144,7 @@ impl Driver {
                 self.link(*peer);
             }
         }
+        self.here.note_cpu();
         let clocked = traced || schedule.is_timed();
         self.rank.trace(traced);
         let now = if clocked { sys::monotonic_ns() } else { 0 };
@@ -347,9 +348,24 @@ impl Driver {
         self.post.probe(peer);
     }
 
-    /// [`Rank::unanswered`].
-    pub(crate) fn unanswered(&self) -> u64 {
-        self.rank.unanswered()
+    /// [`Rank::ask`]; the next step sends the question.
+    pub(crate) fn ask(&mut self) {
+        self.rank.ask();
+    }
+
+    /// The bytes that this rank [waits for](Rank::awaited), if peers may copy or send them meanwhile: none if one of
+    /// them was last seen on the calling thread's core, and waits for that core.
+    pub(crate) fn awaited(&self) -> u64 {
+        let cpu = self.here.note_cpu();
+        let is_here = |peer: &u32| {
+            let base = self.bases[*peer as usize];
+            // SAFETY: peers' segments stay mapped, as for the links.
+            !base.is_null() && unsafe { link::cpu(base) } == cpu
+        };
+        match self.needed().iter().any(is_here) {
+            true => 0,
+            false => self.rank.awaited(),
+        }
     }
 
     /// The time of the next step even if nothing arrives, in nanoseconds of the monotonic clock.

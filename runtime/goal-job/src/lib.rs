@@ -40,7 +40,6 @@ mod nic;
 #[cfg(not(loom))]
 mod offload;
 #[cfg(not(loom))]
-mod patience;
 #[cfg(not(loom))]
 mod peers;
 #[cfg(not(loom))]

@@ -34,7 +34,9 @@ const LINE: usize = 64;
 const REPORT: u64 = RING / 4;
 
 /// Offset of the words that name the rank's process: its id, where it has mapped this segment, and a random number.
+/// Then the core on which it was last seen, plus one.
 const PROCESS: usize = LINE;
+const CPU: usize = PROCESS + 24;
 
 /// The offsets of everything in a rank's segment, in a job of `ranks` ranks.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +106,16 @@ pub(crate) unsafe fn place(base: *mut u8) -> [u64; 2] {
     })
 }
 
+/// The core on which the rank whose segment is mapped at `base` has last begun to wait, plus one; 0 if that is not
+/// known.
+///
+/// # Safety
+/// As [`bell`].
+pub(crate) unsafe fn cpu(base: *mut u8) -> u64 {
+    // SAFETY: a word of the first page of a mapped segment, which all processes access as an atomic.
+    unsafe { AtomicU64::from_ptr(base.wrapping_add(CPU).cast()) }.load(Ordering::Relaxed)
+}
+
 /// The address, in the process of a rank that has mapped its segment at `base`, of what [`place`] returns.
 pub(crate) fn place_in_process(base: u64) -> u64 {
     base.wrapping_add(PROCESS as u64 + 8)
@@ -145,6 +157,18 @@ impl Here {
         }
         self.word(PROCESS)
             .store(std::process::id().into(), Ordering::Relaxed);
+    }
+
+    /// Writes into the segment on which core the calling thread runs, if that is another than before. Returns what
+    /// [`cpu`] does.
+    pub(crate) fn note_cpu(&self) -> u64 {
+        // SAFETY: the call has no arguments; -1 if it fails.
+        let here = (unsafe { libc::sched_getcpu() } + 1) as u64;
+        let word = self.word(CPU);
+        if word.load(Ordering::Relaxed) != here {
+            word.store(here, Ordering::Relaxed);
+        }
+        here
     }
 
     /// True if the peer has left the job.

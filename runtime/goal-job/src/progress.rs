@@ -13,7 +13,6 @@
 use crate::driver::{Driver, Outcome};
 use crate::duty::Duty;
 use crate::memory::Bound;
-use crate::patience::Patience;
 use crate::peers::{Health, Peers};
 use hetmp_core::bell::{Bell, Naps};
 use hetmp_core::handover::HandOvers;
@@ -38,6 +37,11 @@ const QUICK: u32 = 64;
 /// be queued on this very core: always where ranks outnumber cores, sometimes where the system has put two ranks on one
 /// core.
 const YIELDS: u32 = 64;
+/// Bytes that a peer copies while a waiter looks once, some 33 ns: 2 GB/s, a third of what it copies if nothing
+/// disturbs it.
+const BYTES_A_LOOK: u64 = 64;
+/// The most looks of a waiter for that reason: some 2 ms, less than a time slice.
+const MOST_LOOKS: u64 = 1 << 16;
 /// The first doze of the progress thread while it is on duty, nanoseconds. Each doze in which nothing came is followed
 /// by one of twice its length. A look costs some 3 us of a core.
 const DOZE: u64 = 50_000;
@@ -59,7 +63,6 @@ pub(crate) struct Progress {
     bell: &'static Bell,
     duty: Duty,
     hand_overs: HandOvers,
-    patience: Patience,
     peers: Peers,
     /// Of collectives without a schedule.
     aside: OnceLock<Box<Aside>>,
@@ -82,7 +85,6 @@ impl Progress {
             bell,
             duty: Duty::new(),
             hand_overs: HandOvers::new(),
-            patience: Patience::default(),
             peers,
             aside: OnceLock::new(),
             beginner: OnceLock::new(),
@@ -286,14 +288,12 @@ impl Progress {
         }
     }
 
-    /// Lets `keep` look for as long as peers may copy the messages that were offered to them.
+    /// Lets `keep` look for as long as the awaited messages take to be copied. To give the core away sooner costs a
+    /// time slice where another program computes there, and to sleep costs a wake-up, which takes as long as a copy of
+    /// 256 KiB.
     fn while_copied<T>(&self, keep: impl Fn(u32) -> Option<T>) -> Option<T> {
-        let looks = self.patience.looks(self.lock().unanswered());
-        let ended = keep(looks);
-        if looks > 0 && ended.is_none() {
-            self.patience.was_in_vain();
-        }
-        ended
+        let looks = self.lock().awaited() / BYTES_A_LOOK;
+        keep(looks.min(MOST_LOOKS) as u32)
     }
 
     /// Sleeps until something has arrived and was worked on, or `until` is true.
@@ -323,7 +323,10 @@ impl Progress {
     /// Called after a nap in which nothing came, or many tests. A peer that open runs still need, or `peer`, may have
     /// died: then those runs fail.
     pub(crate) fn check_peers(&self, peer: Option<u32>) {
-        let mut needed = self.lock().needed();
+        let mut driver = self.lock();
+        driver.ask();
+        let mut needed = driver.needed();
+        drop(driver);
         needed.extend(peer);
         for peer in needed {
             match self.peers.check(peer) {

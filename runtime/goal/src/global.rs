@@ -6,7 +6,10 @@
 //! then too.
 
 use crate::graph::{After, Graph, Work};
+use crate::map::HashMap;
 use crate::memory::total;
+use crate::rank::Failure;
+use crate::schedule::Schedule;
 use core::fmt;
 
 /// An operation: its rank, and its index in the rank's graph.
@@ -127,6 +130,26 @@ pub fn check(graphs: &[Graph]) -> Vec<Finding> {
         found.push(Finding::Buffered(places));
     }
     found
+}
+
+/// A receive of these ranks' schedules that none of their messages serves: its rank, and the failure that it would be.
+#[must_use]
+pub fn not_sent(schedules: &[Schedule]) -> Option<(u32, Failure)> {
+    let mut more = HashMap::default();
+    for s in schedules {
+        for work in s.works() {
+            match work {
+                Work::Send { to, tag, .. } => *more.entry((s.rank(), *to, *tag)).or_insert(0) += 1,
+                Work::Recv { from, tag, .. } => {
+                    *more.entry((*from, s.rank(), *tag)).or_insert(0) -= 1
+                }
+                _ => {}
+            }
+        }
+    }
+    let missing = more.iter().filter(|(_, n)| **n < 0).map(|(key, _)| *key);
+    let (from, rank, tag) = missing.min()?;
+    Some((rank, Failure::NotSent { from, tag }))
 }
 
 /// The messages of a job: each receive with its send.
@@ -362,6 +385,23 @@ mod tests {
         let place = |operation| Place { rank: 0, operation };
         let long = Finding::Circle((0..1000).map(place).collect()).to_string();
         assert!(long.len() < 400 && long.contains("992 more"), "{long}");
+    }
+
+    #[test]
+    fn a_receive_that_no_schedule_serves_is_found() {
+        let schedules = |extra: bool| {
+            let mut a = Graph::new(0, 2).unwrap();
+            send(&mut a, 1, 8);
+            let mut b = Graph::new(1, 2).unwrap();
+            recv(&mut b, 0, 8);
+            if extra {
+                recv(&mut b, 0, 8);
+            }
+            [a, b].map(|g| g.compile().unwrap())
+        };
+        let missing = (1, Failure::NotSent { from: 0, tag: 1 });
+        assert_eq!(not_sent(&schedules(false)), None);
+        assert_eq!(not_sent(&schedules(true)), Some(missing));
     }
 
     #[test]

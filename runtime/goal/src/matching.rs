@@ -158,6 +158,12 @@ impl Matching {
         dropped
     }
 
+    /// The receives that wait for their messages.
+    pub(crate) fn posted(&self) -> impl Iterator<Item = (&Key, &Posted)> {
+        let queues = self.posted.iter();
+        queues.flat_map(|(key, queue)| queue.iter().map(move |posted| (key, posted)))
+    }
+
     /// The number of messages that came early, and their bytes.
     pub(crate) fn early(&self) -> (usize, u64) {
         (self.early_count, self.early_bytes)

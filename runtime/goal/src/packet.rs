@@ -9,7 +9,7 @@
 //! | 4 | context, or the number of a promise |
 //! | 8 | sequence, the offset of the payload, or whether the message was taken |
 //! | 4 | tag |
-//! | 4 | ticket of the sender, or the count of credits |
+//! | 4 | ticket of the sender, the count of credits or receives, or whether messages are missing |
 //! | 8 | bytes of the message |
 //!
 //! [`Packet::parse`] accepts or refuses any bytes.
@@ -151,6 +151,20 @@ pub enum Packet<P = Payload> {
         /// How many more.
         count: u32,
     },
+    /// A receive waits for a message with this label: will there be one?
+    Ask {
+        /// What the receive matches.
+        label: Label,
+        /// How many receives of the run have this label.
+        receives: u32,
+    },
+    /// The answer.
+    Answer {
+        /// From the question.
+        label: Label,
+        /// There are fewer messages than receives, or the run is over here.
+        missing: bool,
+    },
 }
 
 /// Bytes before the payload.
@@ -164,6 +178,8 @@ const DATA: u8 = 5;
 const CREDITS: u8 = 6;
 const ABORT: u8 = 7;
 const CUT: u8 = 8;
+const ASK: u8 = 9;
+const ANSWER: u8 = 10;
 
 impl<P: AsRef<[u8]>> Packet<P> {
     /// The packet in the form of a link: the header, and the payload that follows it.
@@ -232,6 +248,8 @@ impl<P: AsRef<[u8]>> Packet<P> {
                 };
                 (ABORT, label, 0, 0, none)
             }
+            Packet::Ask { label, receives } => (ASK, *label, *receives, 0, none),
+            Packet::Answer { label, missing } => (ANSWER, *label, u32::from(*missing), 0, none),
         };
         let mut header = [0; HEADER_BYTES];
         header[0] = kind;
@@ -303,6 +321,8 @@ impl<'b> Packet<&'b [u8]> {
                 DATA => tag && ticket == 0 && whole,
                 ABORT => tag && ticket == 0 && length == 0 && plain,
                 CUT => sequence && tag && ticket == 0 && length == 0 && plain,
+                ASK => length == 0 && plain,
+                ANSWER => ticket <= 1 && length == 0 && plain,
                 _ => false,
             };
         if !fits {
@@ -334,6 +354,14 @@ impl<'b> Packet<&'b [u8]> {
             },
             CUT => Packet::Cut {
                 promise: label.context,
+            },
+            ASK => Packet::Ask {
+                label,
+                receives: ticket,
+            },
+            ANSWER => Packet::Answer {
+                label,
+                missing: ticket == 1,
             },
             _ => return None,
         })

@@ -25,6 +25,11 @@
 //! tells the peers that it still needed ([`Packet::Abort`]). Their parts of the same run fail too, so that no peer
 //! waits for ever.
 //!
+//! # A receive without a message
+//! would wait for ever. So who waits for long calls [`Rank::ask`]: the source of a receive compares its number of
+//! messages with that of the receives ([`Packet::Ask`]), and a receive for which there is none fails. Links keep the
+//! order, so that messages which are under way arrive before the answer.
+//!
 //! # A peer that leaves
 //! does so after the last run in which it takes part; other ranks may not have begun theirs. What it has sent stays
 //! valid, and receives find it. A receive that finds nothing, and a send to that peer, fail when they begin
@@ -37,7 +42,7 @@
 use crate::map::{HashMap, HashSet};
 use crate::matching::Matching;
 use crate::memory::Memory;
-use crate::packet::Packet;
+use crate::packet::{Label, Packet};
 use crate::run::Counters;
 use core::cmp::Reverse;
 use core::fmt;
@@ -117,6 +122,13 @@ pub enum Failure {
         /// Its rank.
         peer: u32,
     },
+    /// A receive waits for a message that its source does not send in this run.
+    NotSent {
+        /// The source.
+        from: u32,
+        /// The receive's tag.
+        tag: u32,
+    },
     /// The run was ended here before it was done.
     Abandoned,
 }
@@ -128,10 +140,17 @@ impl fmt::Display for Failure {
                 f,
                 "message of {bytes} bytes from rank {from}: up to {room} are received"
             ),
-            Failure::Refused { by } => write!(f, "message to rank {by}: longer than its receive"),
-            Failure::DivisionByZero { operation } => {
-                write!(f, "operation {operation}: division by zero")
+            Failure::Refused { by } => {
+                write!(f, "message to rank {by}: longer than its receive, or without one")
             }
+            Failure::DivisionByZero { operation } => {
+                write!(f, "operation {operation} of the schedule: division by zero")
+            }
+            Failure::NotSent { from, tag } => write!(
+                f,
+                "receive from rank {from} with tag {tag}: no such message in that rank's part of this run (expected \
+                 one for each receive)"
+            ),
             Failure::PeerFailed { peer } => {
                 write!(f, "rank {peer}: its part of the schedule failed")
             }
@@ -294,6 +313,8 @@ struct Peer {
     owed: u32,
     /// Offers to the peer that it has not answered.
     offered: u32,
+    /// A question to the peer, which it has not answered.
+    asked: Option<Label>,
 }
 
 /// Reads the memory of other ranks' processes.
@@ -340,6 +361,8 @@ pub struct Rank {
     /// Runs that have ended and were not returned by [`Rank::ended`] yet.
     ended: VecDeque<RunId>,
     counts: Counts,
+    /// How often [`Rank::ask`] was called: it asks for one receive after the other.
+    asks: usize,
     now: u64,
     /// Whether runs that begin now are traced.
     traced: bool,
@@ -386,6 +409,7 @@ impl Rank {
             held: HashMap::default(),
             ended: VecDeque::new(),
             counts: Counts::default(),
+            asks: 0,
             now: 0,
             traced: false,
             spare: Vec::new(),
@@ -462,11 +486,15 @@ impl Rank {
         self.out.pop_front()
     }
 
-    /// Bytes of messages that were offered and that peers have not answered: they may be copying them.
+    /// Bytes of messages that this rank waits for: of those that were offered or promised, and of receives that have
+    /// begun. Peers may be copying them, or be about to send them.
     #[must_use]
-    pub fn unanswered(&self) -> u64 {
-        let bytes = self.offered.values().map(|o| o.bytes);
-        bytes.fold(0, u64::saturating_add)
+    pub fn awaited(&self) -> u64 {
+        let offered = self.offered.values().map(|o| o.bytes);
+        let promised = self.promised.values().map(|p| p.bytes);
+        let received = self.matching.posted().map(|(_, p)| self.room(*p));
+        let all = offered.chain(promised).chain(received);
+        all.fold(0, u64::saturating_add)
     }
 
     /// When [`Rank::tick`] has to be called next; `None` if it need not be.

@@ -392,6 +392,11 @@ impl Schedule {
         &self.steps[place].work
     }
 
+    /// What its operations do.
+    pub(crate) fn works(&self) -> impl Iterator<Item = &Work> {
+        self.steps.iter().map(|step| &step.work)
+    }
+
     /// The operations that wait for the operation at this index, and what they wait for.
     #[inline]
     pub(crate) fn dependents(&self, place: usize) -> &[(u32, After)] {

@@ -238,7 +238,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_one_packet_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0..9u8) {
+    fn any_bytes_are_one_packet_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0..11u8) {
         let mut bytes = bytes;
         if bytes.len() >= 32 {
             bytes[..4].copy_from_slice(&[kind, 0, 0, 0]);
@@ -476,7 +476,10 @@ fn a_division_by_zero_names_its_operation() {
     let Some(State::Failed(why)) = rank.state(handle) else {
         panic!("it did not fail")
     };
-    assert_eq!(why.to_string(), "operation 0: division by zero");
+    assert_eq!(
+        why.to_string(),
+        "operation 0 of the schedule: division by zero"
+    );
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Schedules of programs in the engines `kernel` and `nic`, which have to know those of all ranks: the ranks exchange
 //! them, and so all come to the same answer.
 
-use super::{blocking, start_in_group, tables, wait, world, Group, Key, Result};
+use super::{blocking, start_in_group, tables, wait, world, Code, Error, Group, Key, Result};
 use crate::choice::Collective;
 use crate::memory::Segment;
 use crate::offload::{Image, Offload, Run};
 use crate::world::{RunError, World};
 use hetmp_goal::compact::{compact, Compact};
+use hetmp_goal::global;
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
 use std::sync::Arc;
@@ -65,7 +66,8 @@ impl Agreed {
 /// then on runs of these schedules go to the engine `kernel` or `nic`, if there is one that takes them.
 ///
 /// # Errors
-/// [`super::Code::State`], [`super::Code::Argument`], or why the exchange has failed.
+/// [`Code::State`], [`Code::Argument`]; [`Code::NotSent`], at all ranks, for a receive without a message; or why the
+/// exchange has failed.
 pub fn agree(group: Option<Key>, schedule: Key) -> Result<()> {
     let world = world()?;
     let compiled = tables().schedules.get(schedule, "schedule")?.clone();
@@ -89,7 +91,14 @@ pub fn agree(group: Option<Key>, schedule: Key) -> Result<()> {
         })
     };
     let bytes = own.as_ref().map_or(Vec::new(), |c| c.schedule.to_bytes());
-    let image = away.agree(exchange(world, group.as_ref(), bytes)?);
+    let all = exchange(world, group.as_ref(), bytes)?;
+    if let Some((rank, why)) = all.as_ref().ok().and_then(|all| global::not_sent(all)) {
+        return Err(Error::new(
+            Code::NotSent,
+            format_args!("GOAL_Agree: rank {rank}: {why}"),
+        ));
+    }
+    let image = away.agree(all);
     if let (Some(image), Ok(Compact { ranges, .. })) = (image, own) {
         let agreed = Some(Arc::new(Agreed {
             away,

@@ -48,11 +48,13 @@ pub enum Code {
     PeerLost = 17,
     /// The run was ended before it was done.
     Abandoned = 18,
+    /// A receive waits for a message that its source does not send.
+    NotSent = 19,
 }
 
 impl Code {
     /// Every code, in order.
-    pub const ALL: [Code; 19] = [
+    pub const ALL: [Code; 20] = [
         Code::Success,
         Code::State,
         Code::Argument,
@@ -72,6 +74,7 @@ impl Code {
         Code::PeerFailed,
         Code::PeerLost,
         Code::Abandoned,
+        Code::NotSent,
     ];
 
     /// The code's meaning, as text for people.
@@ -97,6 +100,7 @@ impl Code {
             Code::PeerFailed => c"the run failed at a peer",
             Code::PeerLost => c"a peer is gone",
             Code::Abandoned => c"ended before it was over",
+            Code::NotSent => c"a receive without a message",
         }
     }
 }
@@ -152,6 +156,7 @@ impl From<Failure> for Error {
             Failure::PeerFailed { .. } => Code::PeerFailed,
             Failure::PeerLost { .. } => Code::PeerLost,
             Failure::Differs { .. } => Code::Argument,
+            Failure::NotSent { .. } => Code::NotSent,
             _ => Code::Abandoned,
         };
         Error::new(code, e)

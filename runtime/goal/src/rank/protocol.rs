@@ -3,7 +3,7 @@
 
 use super::{Failure, Offered, Peer, Promised, Rank, Run, RunId, State, Stream, NEAR};
 use crate::graph::Work;
-use crate::matching::{Early, Posted};
+use crate::matching::{Early, Key, Posted};
 use crate::memory::{gather_into, scatter, total, Buffer};
 use crate::packet::{Label, Packet, Payload, HEADER_BYTES};
 use std::sync::Arc;
@@ -58,6 +58,13 @@ impl Rank {
             } => !self.data(from, promise, offset, payload.as_ref()),
             Packet::Cut { promise } => !self.cut(from, promise),
             Packet::Abort { context, sequence } => !self.abort(from, context, sequence),
+            Packet::Ask { label, receives } => {
+                let missing = self.is_missing(from, label, receives);
+                self.out
+                    .push_back((from, Packet::Answer { label, missing }));
+                false
+            }
+            Packet::Answer { label, missing } => !self.answer_to(from, label, missing),
             Packet::Credits { count } => {
                 let most = self.limits.credits;
                 let peer = self.peer(from);
@@ -153,6 +160,7 @@ impl Rank {
             offers: 0,
             owed: 0,
             offered: 0,
+            asked: None,
         };
         let at = rank as usize;
         if at >= NEAR {
@@ -311,6 +319,68 @@ impl Rank {
         }
     }
 
+    /// Whether this rank's part of a run sends `to` fewer messages with a label than `receives`. Of a run that is over
+    /// all messages have left.
+    fn is_missing(&self, to: u32, label: Label, receives: u32) -> bool {
+        let key = (label.context, label.sequence);
+        if let Some(run) = self.open.get(&key).and_then(|id| self.runs.get(*id)) {
+            let (from_me, send) = ((to, label.tag), |work: &Work| match work {
+                Work::Send { to, tag, .. } => Some((*to, *tag)),
+                _ => None,
+            });
+            let sends = run.counters.schedule().works().filter_map(send);
+            return (sends.filter(|s| *s == from_me).count() as u64) < u64::from(receives);
+        }
+        !self.may_match(&label)
+    }
+
+    /// Asks whether a receive that waits will get a message: about one receive in each call, and one of each peer at a
+    /// time.
+    pub fn ask(&mut self) {
+        let n = self.matching.posted().count();
+        let next = self.asks.checked_rem(n).unwrap_or(0);
+        self.asks = self.asks.wrapping_add(1);
+        let Some((&(from, label), posted)) = self.matching.posted().nth(next) else {
+            return;
+        };
+        let Some(run) = self.runs.get(posted.run) else {
+            return;
+        };
+        let receive = |work: &Work| match work {
+            Work::Recv { from, tag, .. } => Some((*from, *tag)),
+            _ => None,
+        };
+        let receives = run.counters.schedule().works().filter_map(receive);
+        let receives = receives.filter(|r| *r == (from, label.tag)).count() as u32;
+        if from == self.me {
+            if self.is_missing(from, label, receives) {
+                self.not_sent(from, label);
+            }
+        } else if !self.is_gone(from) && self.peer(from).asked.is_none() {
+            self.peer(from).asked = Some(label);
+            self.out.push_back((from, Packet::Ask { label, receives }));
+        }
+    }
+
+    /// The peer has answered a question. False if it was not asked.
+    fn answer_to(&mut self, from: u32, label: Label, missing: bool) -> bool {
+        let was_asked = self.peer(from).asked.take() == Some(label);
+        if was_asked && missing {
+            self.not_sent(from, label);
+        }
+        was_asked
+    }
+
+    /// A receive that waits for this message fails, if there is still one.
+    fn not_sent(&mut self, from: u32, label: Label) {
+        let tag = label.tag;
+        let of = |(key, posted): (&Key, &Posted)| (*key == (from, label)).then_some(posted.run);
+        let waiting = self.matching.posted().find_map(of);
+        if let Some(run) = waiting {
+            self.fail(run, Failure::NotSent { from, tag });
+        }
+    }
+
     /// A message of this rank to itself.
     fn message(&mut self, label: Label, payload: Payload) {
         let key = (self.me, label);
@@ -321,7 +391,7 @@ impl Rank {
     }
 
     /// The bytes that a receive has room for.
-    fn room(&self, posted: Posted) -> u64 {
+    pub(super) fn room(&self, posted: Posted) -> u64 {
         match self
             .runs
             .get(posted.run)
