@@ -44,6 +44,7 @@ use crate::matching::Matching;
 use crate::memory::Memory;
 use crate::packet::{Label, Packet};
 use crate::run::Counters;
+use core::cell::OnceCell;
 use core::cmp::Reverse;
 use core::fmt;
 use std::collections::{BinaryHeap, VecDeque};
@@ -258,6 +259,8 @@ struct Run {
     needs: Vec<u32>,
     /// The events in order; `None` if the run is not traced.
     events: Option<Vec<Event>>,
+    /// Its messages in order, for [`Rank::ask`]: peer, tag, and whether it is received. Made when it is first needed.
+    labels: OnceCell<Vec<(u32, u32, bool)>>,
 }
 
 impl fmt::Debug for Run {

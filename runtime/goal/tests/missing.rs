@@ -83,6 +83,7 @@ fn a_receive_without_a_message_fails_whether_its_source_is_done_or_waits_too() {
 #[test]
 fn one_whose_source_is_late_waits() {
     let (mut b, run) = begun(1, &[], &[1]);
+    assert_eq!(b.awaited(), 8);
     // The source has not begun the run.
     let mut a = Rank::new(0, 2, Limits::default());
     b.ask();
@@ -97,7 +98,7 @@ fn one_whose_source_is_late_waits() {
     assert_eq!(b.state(run), Some(State::Running));
     let (mut a, _) = begun(0, &[1], &[]);
     wait(&mut a, &mut b);
-    assert_eq!(b.state(run), Some(State::Done));
+    assert_eq!((b.state(run), b.awaited()), (Some(State::Done), 0));
 }
 
 #[test]

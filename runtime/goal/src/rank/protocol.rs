@@ -324,12 +324,7 @@ impl Rank {
     fn is_missing(&self, to: u32, label: Label, receives: u32) -> bool {
         let key = (label.context, label.sequence);
         if let Some(run) = self.open.get(&key).and_then(|id| self.runs.get(*id)) {
-            let (from_me, send) = ((to, label.tag), |work: &Work| match work {
-                Work::Send { to, tag, .. } => Some((*to, *tag)),
-                _ => None,
-            });
-            let sends = run.counters.schedule().works().filter_map(send);
-            return (sends.filter(|s| *s == from_me).count() as u64) < u64::from(receives);
+            return run.messages(to, label.tag, false) < receives;
         }
         !self.may_match(&label)
     }
@@ -346,12 +341,7 @@ impl Rank {
         let Some(run) = self.runs.get(posted.run) else {
             return;
         };
-        let receive = |work: &Work| match work {
-            Work::Recv { from, tag, .. } => Some((*from, *tag)),
-            _ => None,
-        };
-        let receives = run.counters.schedule().works().filter_map(receive);
-        let receives = receives.filter(|r| *r == (from, label.tag)).count() as u32;
+        let receives = run.messages(from, label.tag, true);
         if from == self.me {
             if self.is_missing(from, label, receives) {
                 self.not_sent(from, label);

@@ -7,6 +7,7 @@ use crate::memory::{gather, scatter, Memory};
 use crate::packet::{Label, Packet};
 use crate::run::Counters;
 use crate::schedule::Schedule;
+use core::cell::OnceCell;
 use core::cmp::Reverse;
 use std::sync::Arc;
 
@@ -18,6 +19,24 @@ impl Run {
             sequence: self.sequence,
             tag,
         }
+    }
+
+    /// How many messages with a tag the run sends to the peer, or receives from it.
+    pub(super) fn messages(&self, peer: u32, tag: u32, received: bool) -> u32 {
+        let labels = self.labels.get_or_init(|| {
+            let label = |work: &Work| match work {
+                Work::Send { to, tag, .. } => Some((*to, *tag, false)),
+                Work::Recv { from, tag, .. } => Some((*from, *tag, true)),
+                _ => None,
+            };
+            let works = self.counters.schedule().works();
+            let mut labels: Vec<_> = works.filter_map(label).collect();
+            labels.sort_unstable();
+            labels
+        });
+        let key = (peer, tag, received);
+        let first = labels.partition_point(|l| *l < key);
+        (labels.partition_point(|l| *l <= key) - first) as u32
     }
 
     /// True if messages to or from the peer are still missing.
@@ -82,6 +101,7 @@ impl Rank {
             state: State::Running,
             needs,
             events: self.traced.then(Vec::new),
+            labels: OnceCell::new(),
         };
         let id = self.runs.insert(run);
         self.open.insert((context, number), id);
