@@ -1,7 +1,7 @@
 //! `hetmp compare`: does hetmp help this program? Runs it under its own OpenMP runtime, under hetmp and under hetmp's
 //! schedules, in turns, and compares times and outputs.
 //!
-//! * [`once`] runs it once; [`load`] tells how busy other programs kept the CPUs meanwhile.
+//! * [`mod@once`] runs it once; [`load`] tells how busy other programs kept the CPUs meanwhile.
 //! * [`answer`] says what came of it.
 //!
 //! **Data in**: arguments, the environment, clocks. **Data out**: a table and a few sentences, or JSON.

@@ -1,5 +1,6 @@
 //! The command line: for each program its options, its name and its arguments, up to a ':' or the end.
 
+#[path = "arguments/given.rs"] // Also where the fuzz targets have this file.
 mod given;
 
 use super::hosts::{self, Host};
