@@ -64,13 +64,13 @@ int main(int argc, char **argv)
     const char *kind = argc > 1 ? argv[1] : "";
     double sum;
     if (!strcmp(kind, "chain"))
-        sum = regions(300000, 4000);
+        sum = regions(1000000, 4000);
     else if (!strcmp(kind, "steps"))
-        sum = regions(20000, 80000);
+        sum = regions(60000, 80000);
     else if (!strcmp(kind, "compute"))
         sum = compute(20, 100000);
     else if (!strcmp(kind, "memory"))
-        sum = memory(30, 4 << 20);
+        sum = memory(200, 4 << 20);
     else {
         fprintf(stderr, "hetmp: kind '%s': unknown (expected chain, steps, compute or memory)\n", kind);
         return 2;

@@ -4,8 +4,9 @@
 //! costs something: more calls, more borders between threads, switches of stacks. Where nodes are unlike, the
 //! gain is mostly far above the cost. In a region of some microseconds, in a region with no more pieces than
 //! threads, or where all nodes are alike, there is only the cost. So both ways are tried, and the better one
-//! is kept until the next trial. A short region is then tried on one thread, too: to start others takes some tenths of
-//! a microsecond where they are awake, and some ten microseconds where they sleep.
+//! is kept until the next trial. It is then compared with one thread, too, where the paces of a virtual team's threads
+//! say that the fastest of them would not have taken much longer alone ([`Run::alone_ns`]): in a short region, on nodes
+//! far apart in speed, next to other processes that want the cores.
 //!
 //! **One trial** compares any two ways: by pairs of executions, one after the other ([`ratio`]). Which of the two
 //! runs first changes from pair to pair, since a region may have two sizes in turns. A way wins beyond two errors.
@@ -60,6 +61,8 @@ pub struct Run {
     /// Nanoseconds that equal shares would have taken on the same threads; 0 where this is not known. Only
     /// for virtual teams.
     pub equal_ns: f64,
+    /// Nanoseconds that the fastest of the threads would have taken alone, likewise.
+    pub alone_ns: f64,
     /// Threads were suspended at barriers.
     pub suspended: bool,
     /// A thread lost its core for a part of the execution that matters.
@@ -105,6 +108,8 @@ pub struct Gain {
     /// Ordinary team to virtual team: measured, and concluded from virtual teams.
     teams: Ratio,
     equal: Ratio,
+    /// One thread to virtual team, concluded likewise.
+    fastest: Ratio,
     suspended: bool,
     /// The better team to one thread.
     alone: Ratio,
@@ -145,6 +150,7 @@ impl Gain {
             state: State::New,
             teams: Ratio::NONE,
             equal: Ratio::NONE,
+            fastest: Ratio::NONE,
             suspended: false,
             alone: Ratio::NONE,
             team: Way::Virtual,
@@ -244,11 +250,7 @@ impl Gain {
             return self.favourite();
         }
         // Each order equally often, and with no period that a region may have, too.
-        if self.pairs.count_ones() % 2 == 0 {
-            one
-        } else {
-            other
-        }
+        [one, other][self.pairs.count_ones() as usize % 2]
     }
 
     /// What is known of the running comparison: the log ratio of the second way's time to the first one's.
@@ -285,13 +287,10 @@ impl Gain {
         let (one, other) = self.ways();
         let known = [one, other].map(|way| self.last_ns[index(way)]);
         let shorter = known.into_iter().filter(|&ns| ns > 0.0);
-        let shorter = shorter.fold(f64::INFINITY, f64::min);
         let factor = self.estimate().map_or(1.0, |e| e.least().exp());
-        if shorter.is_finite() {
-            shorter * (factor - 1.0)
-        } else {
-            0.0
-        }
+        shorter
+            .reduce(f64::min)
+            .map_or(0.0, |ns| ns * (factor - 1.0))
     }
 
     /// Takes the executions that may run `this` way without another [`Gain::turn`], and returns their number.
@@ -321,7 +320,7 @@ impl Gain {
     /// much?
     #[must_use]
     pub fn is_in_haste(&self) -> bool {
-        self.state == State::Alone
+        self.state == State::Alone && self.last_ns[index(self.team)] <= SHORT_NS
     }
 
     /// Nanoseconds. An execution by one thread that takes longer must be brought to [`Gain::learn`],
@@ -348,11 +347,16 @@ impl Gain {
             self.suspended |= run.suspended;
             // Other processes slow equal shares down as well. But a first execution may have waited for a thread to
             // start.
-            if run.equal_ns > 0.0 && !(disturbed && self.state == State::New) {
-                if let State::Settled { .. } = self.state {
-                    self.equal.fade(MEMORY);
+            let counts = !(disturbed && self.state == State::New);
+            let settled = matches!(self.state, State::Settled { .. });
+            for (ratio, other_ns) in [
+                (&mut self.equal, run.equal_ns),
+                (&mut self.fastest, run.alone_ns),
+            ] {
+                if counts && other_ns > 0.0 {
+                    ratio.fade(if settled { MEMORY } else { 1.0 });
+                    ratio.add(ns, other_ns, 1.0);
                 }
-                self.equal.add(ns, run.equal_ns, 1.0);
             }
         }
         match self.state {
@@ -392,10 +396,9 @@ impl Gain {
             (ns, ns_before)
         };
         let part = if disturbed || was { DISTURBED } else { 1.0 };
-        let ratio = if self.state == State::Alone {
-            &mut self.alone
-        } else {
-            &mut self.teams
+        let ratio = match self.state {
+            State::Alone => &mut self.alone,
+            _ => &mut self.teams,
         };
         if self.pairs == 0 {
             ratio.fade(FORGET);
@@ -419,13 +422,12 @@ impl Gain {
         (self.pairs, self.tried_ns, self.charged_ns) = (0, 0.0, 0.0);
     }
 
-    /// A virtual team came to harm and lost about `ns` nanoseconds (its threads waited for each other in a
-    /// way that the runtime does not see). Returns what trials have lost by it.
-    pub fn learn_harm(&mut self, ns: f64) -> f64 {
+    /// A virtual team came to harm: its threads waited for each other in a way that the runtime does not see. All that
+    /// it took is lost.
+    pub fn learn_harm(&mut self) {
         self.begin_anew();
         self.harmed = true;
         self.keep(ORDINARY);
-        ns
     }
 
     /// Do the paces of virtual teams say that equal shares would take longer?
@@ -433,13 +435,19 @@ impl Gain {
         self.equal.estimate().map(|e| e.mean > SYSTEMATIC)
     }
 
+    /// May one thread be as fast as the better team, as far as the paces of virtual teams say?
+    fn may_be_as_fast_alone(&self) -> bool {
+        let ordinary = self.teams.estimate().map_or(0.0, |e| e.mean.min(0.0));
+        let alone = self.fastest.estimate();
+        alone.is_some_and(|e| e.mean - ordinary < SYSTEMATIC)
+    }
+
     /// The running comparison has found the better of its two ways.
     fn conclude(&mut self, way: Way) {
-        let usual_ns = self.last_ns[index(way)];
         self.no_pairs();
         if self.state == State::Teams {
             self.team = way;
-            if self.may_be_alone && usual_ns <= SHORT_NS {
+            if self.may_be_alone && self.may_be_as_fast_alone() {
                 self.state = State::Alone;
                 return;
             }
@@ -470,16 +478,18 @@ impl Gain {
 
     /// Begins a trial, or continues one that would have cost too much.
     fn begin_trial(&mut self) {
-        self.state = State::Teams;
+        let alone = self.best == Way::Alone;
+        self.state = if alone { State::Alone } else { State::Teams };
         self.first = None;
     }
 
     /// The region is another one than before.
     fn begin_anew(&mut self) {
-        self.begin_trial();
+        (self.state, self.first) = (State::Teams, None);
         self.no_pairs();
         self.teams = Ratio::NONE;
         self.equal = Ratio::NONE;
+        self.fastest = Ratio::NONE;
         self.alone = Ratio::NONE;
         self.is_judged = false;
         self.period = FIRST_PERIOD;

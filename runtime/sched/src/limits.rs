@@ -35,8 +35,7 @@ pub const LONGEST_PERIOD: u32 = 8192;
 pub(crate) const DISTURBED: f64 = 0.2;
 /// Executions of a settled region or loop that may pass unmeasured, at most. Untuned: a change is seen later.
 pub const LONGEST_REST: u32 = 127;
-/// Regions that take longer than this, in nanoseconds, are not compared with one thread. Untuned: two threads that
-/// wake up in 10 us are faster from 20 us on.
+/// Regions of fewer nanoseconds are short: two threads that wake up in 10 us are faster from 20 us on (untuned).
 pub const SHORT_NS: f64 = 10_000.0;
 /// A short execution that took this many times `SHORT_NS` was interrupted: asking the system would take longer
 /// (untuned).

@@ -272,7 +272,10 @@ fn play_short(n: u32, alone: impl Fn(u32) -> f64, team: impl Fn(u32) -> f64) -> 
     for i in 0..n {
         let way = gain.turn(turn);
         let run = match way {
-            Way::Virtual => run(team(i) + 500.0, team(i)),
+            Way::Virtual => Run {
+                alone_ns: alone(i),
+                ..run(team(i) + 500.0, team(i))
+            },
             ORDINARY => run(team(i), 0.0),
             _ => run(alone(i), 0.0),
         };
@@ -292,8 +295,11 @@ fn little_work_is_for_one_thread() {
     // The two are alike.
     let (a, t) = play_short(4000, |_| 1000.0, |_| 1000.0);
     assert!(a < t / 5, "{a} {t}");
-    // Longer than regions that are compared with one thread.
+    // Longer, where others want the cores.
     let (a, t) = play_short(1000, |_| 20_000.0, |_| 30_000.0);
+    assert!(t < 40, "{a} {t}");
+    // One thread would clearly take longer, and is not tried.
+    let (a, t) = play_short(1000, |_| 20_000.0, |_| 15_000.0);
     assert_eq!((a, t), (0, 1000));
 }
 
@@ -316,6 +322,14 @@ fn a_short_region_that_grows_is_not_left_to_one_thread() {
     assert!((400..540).contains(&a), "{a} {t}");
 }
 
+/// An execution of a region with little work.
+fn short(way: Way) -> Run {
+    Run {
+        alone_ns: 60.0,
+        ..run(if way == Way::Alone { 60.0 } else { 280.0 }, 0.0)
+    }
+}
+
 #[test]
 fn a_long_execution_by_one_thread_gives_the_others_back() {
     let mut gain = Gain::new();
@@ -325,7 +339,7 @@ fn a_long_execution_by_one_thread_gives_the_others_back() {
     };
     let alone = loop {
         let way = gain.turn(turn);
-        gain.learn(way, &run(if way == Way::Alone { 60.0 } else { 280.0 }, 0.0));
+        gain.learn(way, &short(way));
         let rest = gain.take_rest(Way::Alone);
         if rest > 0 {
             break rest;
@@ -345,7 +359,6 @@ fn a_long_execution_by_one_thread_gives_the_others_back() {
 #[test]
 fn one_thread_is_left_once_it_is_not_right_for_the_region() {
     let mut gain = Gain::new();
-    let short = |way| if way == Way::Alone { 60.0 } else { 280.0 };
     let mut alones = 0;
     for i in 0..300 {
         let turn = Turn {
@@ -354,7 +367,7 @@ fn one_thread_is_left_once_it_is_not_right_for_the_region() {
         };
         let way = gain.turn(turn);
         assert!(turn.may_be_alone || way != Way::Alone, "{i}");
-        gain.learn(way, &run(short(way), 0.0));
+        gain.learn(way, &short(way));
         alones += u32::from(way == Way::Alone);
     }
     assert!(alones > 30, "{alones}");
@@ -379,7 +392,14 @@ fn an_interrupted_execution_in_haste_decides_nothing() {
             _ => 5000.0,
         };
         alones += u32::from(way == Way::Alone);
-        gain.learn(way, &run(ns, 0.0));
+        let alone_ns = 2000.0;
+        gain.learn(
+            way,
+            &Run {
+                alone_ns,
+                ..run(ns, 0.0)
+            },
+        );
     }
     assert!(alones > 5, "{alones}");
 }
@@ -440,7 +460,8 @@ fn a_region_that_grows_is_tried_again_though_its_threads_never_met() {
 fn harm_is_remembered_in_proportion() {
     let mut life = Life::default();
     assert_eq!(life.gain.turn(RICH), Way::Virtual);
-    life.lost_ns += life.gain.learn_harm(1e9);
+    life.gain.learn_harm();
+    life.lost_ns += 1e9;
     let (v, _) = life.play(90_000, |_| (2e6, 1e6, 1e6));
     assert_eq!(v, 0);
     let (v, _) = life.play(200_000, |_| (2e6, 1e6, 1e6));

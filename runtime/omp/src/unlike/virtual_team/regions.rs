@@ -114,7 +114,8 @@ impl Knowledge {
             Expanded::Stuck { certain } => {
                 self.waited |= certain;
                 self.why = Reason::Waits;
-                return self.gain.learn_harm(ns as f64);
+                self.gain.learn_harm();
+                return ns as f64;
             }
         }
         let work: u64 = outcome.runners.iter().map(|r| r.0).sum();
@@ -126,6 +127,7 @@ impl Knowledge {
         };
         // With equal shares the region ends with its slowest thread.
         let slowest = paces().fold(0.0, f64::max);
+        let fastest = paces().fold(f64::INFINITY, f64::min);
         if !disturbed {
             self.why = if (work as f64) < SHORT_NS * threads {
                 Reason::Short
@@ -141,19 +143,12 @@ impl Knowledge {
         // To wake the team takes as long either way, and longer where other processes have the cores. What lies between
         // fibers' calls is their own.
         let longest = outcome.runners.iter().map(|r| r.0).max().unwrap_or(0);
-        let around = if outcome.suspended {
-            0
-        } else {
-            ns.saturating_sub(longest)
-        };
-        let equal_ns = if all_begun {
-            slowest * f64::from(pieces) / threads + around as f64
-        } else {
-            0.0
-        };
+        let around = ns.saturating_sub(longest) * u64::from(!outcome.suspended);
+        let equal_ns = slowest * f64::from(pieces) / threads + around as f64;
         let run = Run {
             elapsed_ns: ns as f64,
-            equal_ns,
+            equal_ns: if all_begun { equal_ns } else { 0.0 },
+            alone_ns: fastest * f64::from(pieces),
             suspended: outcome.suspended,
             disturbed,
         };
