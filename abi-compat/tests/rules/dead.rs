@@ -4,6 +4,7 @@
 //! An item is used if its name is a word of any source's code a second time, tests included. So what shares its name
 //! with another is not found.
 
+use hetmp_sched::ways::Reason;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -78,6 +79,21 @@ fn each_variable_of_ours_is_read() {
     let ours = rows.filter(|v| v.family == hetmp_core::env::Family::Hetmp);
     let dead: Vec<&str> = ours.map(|v| v.name).filter(|name| !reads(name)).collect();
     assert!(dead.is_empty(), "no code reads {dead:?}");
+}
+
+/// So is a row of the table of reasons: something finds it.
+#[test]
+fn each_reason_is_found() {
+    let all = all();
+    let finds = |variant: &str| {
+        all.iter().any(|(path, text)| {
+            let finder = path.contains("/../runtime/") && !path.ends_with("/sched/src/ways.rs");
+            finder && text.contains(&format!("Reason::{variant}"))
+        })
+    };
+    let variants = Reason::ALL.iter().map(|reason| format!("{reason:?}"));
+    let dead: Vec<String> = variants.filter(|variant| !finds(variant)).collect();
+    assert!(dead.is_empty(), "no code finds {dead:?}");
 }
 
 #[test]

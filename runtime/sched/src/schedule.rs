@@ -325,6 +325,12 @@ mod tests {
                 let schedule = Schedule::parse(example).expect(example);
                 assert_eq!(schedule.kind.name(), row.name, "{example}");
                 assert_eq!(schedule.to_string(), *example);
+                let has_ratios = !schedule.kind.ratios().is_empty();
+                assert_eq!(
+                    has_ratios,
+                    row.ahead == Ahead::Given,
+                    "{example}: Kind::ratios"
+                );
             }
         }
     }

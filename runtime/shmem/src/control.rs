@@ -36,7 +36,7 @@ pub(crate) struct Cell {
     /// The last step that the writer has done. Steps are counted and never reset.
     pub(crate) told: AtomicU64,
     _own_line: [u64; 7],
-    /// Contributions to exchanges, used alternately. An exchange ends only after all members have begun it; so the
+    /// Contributions to exchanges, used in turn. An exchange ends only after all members have begun it; so the
     /// one before it has ended for all members, and its line can be written again.
     pub(crate) lines: [Line; 2],
     _pair: [u64; 8],

@@ -27,7 +27,7 @@ pub struct Folder {
     pub named: bool,
 }
 
-/// Whether what `meta` is about is this user's, and only this user may write there.
+/// Does the file or folder belong to this user, and may nobody else write there?
 fn is_own(meta: &Metadata) -> Result<()> {
     // SAFETY: geteuid has no preconditions.
     if meta.uid() != unsafe { libc::geteuid() } {
@@ -40,10 +40,11 @@ fn is_own(meta: &Metadata) -> Result<()> {
 }
 
 impl Folder {
-    /// The folder that `HETMP_CACHE` names, else the usual one. `None`: there is to be none, or nobody can tell where.
+    /// The folder that `HETMP_CACHE` names, else the usual one. `None`: the user wants none, or no usual place is
+    /// known.
     ///
     /// # Errors
-    /// What the variable has is no folder's name: the line to be said.
+    /// The line to print if the variable names no folder.
     pub fn of_caches() -> core::result::Result<Option<Folder>, String> {
         Folder::named_in(env::snapshot())
     }

@@ -1,5 +1,9 @@
 //! Private copies of reduction variables, made and combined by the runtime: the state of
 //! [`super::privates`].
+//!
+//! Who attaches variables there (`unsafe`) promises that a variable's functions are for objects of its size, may be
+//! called with its addresses and with a copy, and that all of it outlives the taskgroup. The program's functions are
+//! called on that promise.
 
 use crate::team::seat::Seat;
 use hetmp_core::report;
@@ -99,7 +103,7 @@ impl Reductions {
             return there.cast();
         }
         let v = &self.variables[i];
-        // SAFETY: the layout is not empty.
+        // SAFETY: `layout` has at least one byte.
         let copy = unsafe { std::alloc::alloc_zeroed(layout(v.size)) };
         if copy.is_null() {
             report::fatal(format_args!(
@@ -108,7 +112,7 @@ impl Reductions {
             ));
         }
         if let Some(init) = v.init {
-            // SAFETY: compiled code made the function for copies of this size, and handed both over in one descriptor.
+            // SAFETY: a copy of this size, which no other thread knows yet; else as who attached the variable promised.
             unsafe { init(copy.cast(), v.original) };
         }
         slot.store(copy, Ordering::Release);
@@ -126,8 +130,8 @@ impl Reductions {
                 if copy.is_null() {
                     continue;
                 }
-                // SAFETY: compiled code made the functions for copies of this size. All tasks that used the copy have
-                // ended, and the layout is that of its allocation.
+                // SAFETY: as who attached the variable promised. `groups` was 1: the last taskgroup has ended, and
+                // with it all tasks that used the copy. The layout is that of its allocation.
                 unsafe {
                     (v.combine)(v.shared, copy.cast());
                     if let Some(fini) = v.fini {

@@ -13,7 +13,7 @@ pub const DEFAULT_FRACTION: f64 = 0.1;
 pub enum Second {
     /// The chunk size in iterations, and the number that stands for none given.
     Chunk(i32),
-    /// The chunk size of before: the schedule uses none.
+    /// The chunk size that was set before, unchanged: the schedule uses none.
     Kept,
     /// A percentage; 0 if none was given.
     Percent,
