@@ -410,7 +410,7 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_MQ_TIMEOUT", Kind::Number)
         .default("0: never")
-        .accepts("seconds from 0")
+        .accepts("seconds from 0 (never) to 1e9")
         .help("How long a call of hetmp/mq.h waits before it returns MQ_TIMED_OUT.")
         .spec("hetmp"),
     hetmp("HETMP_CHECK", Kind::Boolean)
