@@ -1,6 +1,7 @@
 //! `hetmp compare`: does hetmp help this program? Runs it under its own OpenMP runtime, under hetmp and under hetmp's
 //! schedules, in turns, and compares times and outputs.
 //!
+//! * [`mod@look`] asks whether a schedule divides anything in it.
 //! * [`mod@once`] runs it once; [`load`] tells how busy other programs kept the CPUs meanwhile.
 //! * [`answer`] says what came of it.
 //!
@@ -8,6 +9,7 @@
 
 mod answer;
 mod load;
+mod look;
 mod once;
 
 use crate::progress::Progress;
@@ -17,10 +19,12 @@ use answer::{as_json, as_text, ended};
 use hetmp_core::file;
 use hetmp_sched::schedule::Schedule;
 use load::Load;
+use look::look;
 use once::{once, Run};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -158,6 +162,24 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
         ..Output::default()
     };
     let program = arguments.under.program[0].to_string_lossy().into_owned();
+    // The schedules stand behind hetmp without one.
+    let schedule = 1 + ways.iter().take_while(|way| way.name != "hetmp").count();
+    let input = arguments.input.as_deref();
+    let looked = match ways.get_mut(schedule).map(|way| look(way, input)) {
+        None => String::new(),
+        Some(Ok(Some(line))) => line,
+        Some(Ok(None)) => {
+            return failed(format!(
+                "program {program}: ran no parallel region (expected one that uses OpenMP; hetmp which says what it \
+                 would load)"
+            ));
+        }
+        Some(Err(error)) => {
+            return failed(format!(
+                "program {program}: {error} (expected a program of this machine)"
+            ));
+        }
+    };
     let mut first: Option<ExitStatus> = None;
     let load = Load::now();
     let count = ways.len();
@@ -172,7 +194,7 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
                 status,
                 output,
                 said,
-            } = match once(&mut way.command, arguments.input.as_deref()) {
+            } = match once(&mut way.command, input) {
                 Ok(run) => run,
                 Err(error) => {
                     return failed(format!(
@@ -189,6 +211,13 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
                     ended(expected)
                 ));
             }
+            if status.signal().is_some() {
+                return failed(format!(
+                    "program {program}, under {}: {} (expected a program that ends by itself)",
+                    way.name,
+                    ended(status)
+                ));
+            }
             way.seconds.push(seconds);
             way.cpu_seconds.push(cpu_seconds);
             way.outputs.insert(output);
@@ -203,7 +232,8 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
     let text = if arguments.json {
         format!("{:#}\n", as_json(&ways, &program, status, others))
     } else {
-        as_text(arguments, &ways, status, others)
+        let looked = ways.get(schedule).map(|way| (&*way.name, &*looked));
+        as_text(arguments, &ways, status, (others, looked))
     };
     Output {
         text,

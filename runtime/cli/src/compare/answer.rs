@@ -53,7 +53,7 @@ pub(super) fn as_text(
     arguments: &Arguments,
     ways: &[Way],
     status: ExitStatus,
-    others: Option<f64>,
+    (others, looked): (Option<f64>, Option<(&str, &str)>),
 ) -> String {
     let base = &ways[0];
     let of_time = |seconds: f64| time((seconds * 1e9) as u64);
@@ -94,6 +94,9 @@ pub(super) fn as_text(
     if status.code() != Some(0) {
         out.push_str(&format!("ended by  {} in each run\n", ended(status)));
     }
+    if let Some((schedule, did)) = looked.filter(|looked| !looked.1.is_empty()) {
+        out.push_str(&format!("loops     {schedule} {did}\n"));
+    }
     let said: BTreeSet<&String> = ways.iter().flat_map(|way| &way.said).collect();
     for line in said {
         out.push_str(&format!("{line}\n"));
@@ -131,8 +134,12 @@ pub(super) fn as_text(
             "hetmp" => String::new(),
             name => format!("--schedule {name} "),
         };
-        let words = arguments.under.words();
-        out.push_str(&format!("To run it so: hetmp run {schedule}{words}\n"));
+        let (where_, words) = match base.name == "hetmp" {
+            // Nobody wants slow cores.
+            true => ("Where cores are unlike by themselves", words.join(" ")),
+            false => ("To run it so", arguments.under.words()),
+        };
+        out.push_str(&format!("{where_}: hetmp run {schedule}{words}\n"));
     }
     let outputs: Vec<(&str, &BTreeSet<u64>)> =
         ways.iter().map(|way| (&*way.name, &way.outputs)).collect();

@@ -191,6 +191,18 @@ pub(crate) fn table_of(file: &Path) -> Result<String, String> {
     output(&PLAIN, file, room(std::io::stderr()))
 }
 
+/// Of the time in regions in the report in `file`: whether it went to ordinary teams, nanoseconds, and why, for each
+/// way. Nothing if there is no such report.
+pub(crate) fn reach_of(file: &Path) -> Vec<(bool, u64, String)> {
+    let read = hetmp_core::file::text(file, hetmp_core::file::LARGE).ok();
+    let report = read.and_then(|text| serde_json::from_str::<model::Report>(&text).ok());
+    let reach = report.and_then(|report| report.reach);
+    let parts = reach.into_iter().flat_map(|reach| reach.by);
+    parts
+        .map(|part| (part.kept, part.elapsed_ns, part.reason))
+        .collect()
+}
+
 /// Writes the page of the report in `file`, for `hetmp run`.
 pub(crate) fn page_of(file: &Path, html: &Path, trace: Option<&Path>) -> Result<(), String> {
     let arguments = Arguments {

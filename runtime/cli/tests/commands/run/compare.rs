@@ -1,17 +1,24 @@
-//! `hetmp compare`, in which the program is a shell script that says how it was started.
+//! `hetmp compare`, in which the program is a shell script that says how it was started. Asked for a report, it writes
+//! one as of an OpenMP program.
 
 use super::{text, Scratch};
 use std::fs;
 
+const REPORT: &str = r#"{"program": "sh", "elapsed_ns": 9, "ending": "exit", "schedule": "hetprobe", "nodes": [],
+    "reach": {"by": [{"way": "bound", "kept": true, "reason": "its threads are bound to places", "runs": 1,
+    "elapsed_ns": 9, "share": 1.0}]}}"#;
+
 /// What `hetmp compare` prints about a shell script.
 fn compared(s: &Scratch, options: &[&str], script: &str) -> (Option<i32>, String, String) {
+    let asked = r#"test -n "$HETMP_REPORT" && printf %s "$REPORT" >"${HETMP_REPORT%%p.json}1.json" && exit; "#;
+    let script = format!("{asked}{script}");
     let arguments: Vec<&str> = options
         .iter()
         .copied()
-        .chain(["sh", "-c", script])
+        .chain(["sh", "-c", &script])
         .collect();
     let mut command = s.command("compare", &arguments);
-    let out = command.output().expect("hetmp runs");
+    let out = command.env("REPORT", REPORT).output().expect("hetmp runs");
     (out.status.code(), text(&out.stdout), text(&out.stderr))
 }
 
@@ -31,6 +38,7 @@ fn compare_runs_each_way_in_turns() {
         "\n  hetmp ",
         "\n  guided ",
         "2 of each, in turns",
+        "\nloops     guided divided nothing; 100%: its threads are bound to places\n",
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
@@ -93,10 +101,26 @@ fn compare_names_a_run_that_ends_otherwise() {
     assert_eq!((status, &*out), (Some(1), ""));
     let line = "hetmp: program sh, under hetprobe: exit status 1 (expected: exit status 0, as in the first run)\n";
     assert_eq!(error, line);
-    // A program that always ends so can be compared.
-    let (status, out, _) = compared(&s, &["-n", "1"], "kill -9 $$");
+    // A program that always ends so can be compared, and one that crashes cannot.
+    let (status, out, _) = compared(&s, &["-n", "1"], "exit 3");
     assert_eq!(status, Some(0));
-    assert!(out.contains("ended by  signal 9 in each run"), "{out}");
+    assert!(out.contains("ended by  exit status 3 in each run"), "{out}");
+    let (status, out, error) = compared(&s, &["-n", "1"], "kill -9 $$");
+    assert_eq!((status, &*out), (Some(1), ""));
+    assert!(
+        error.contains("without hetmp: signal 9 (expected a program that ends by itself)"),
+        "{error}"
+    );
+    // Nor is there anything to compare where nothing is parallel.
+    let out = s
+        .command("compare", &["true"])
+        .output()
+        .expect("hetmp runs");
+    assert_eq!(out.status.code(), Some(1));
+    assert!(
+        text(&out.stderr).contains("program true: ran no parallel region"),
+        "{out:?}"
+    );
 }
 
 /// Cores that hetmp slows down are not slowed under another runtime.
