@@ -110,7 +110,7 @@ impl Driver {
         let ranks = bases.len() as u32;
         let mut rank = Rank::new(here.rank, ranks, LIMITS);
         // SAFETY: peers' segments stay mapped, as for the links.
-        rank.set_reach(Box::new(unsafe { Processes::new(bases.clone()) }));
+        rank.set_reach(Box::new(unsafe { Processes::new(here, bases.clone()) }));
         Driver {
             here,
             rank,
@@ -167,8 +167,10 @@ impl Driver {
         self.open.len() + usize::from(!self.busy.is_empty())
     }
 
-    /// Takes packets, begins operations that became ready, and sends packets. True if there was something to do.
-    pub(crate) fn step(&mut self) -> bool {
+    /// Takes packets, begins operations that became ready, and sends packets. If `waited`, also copies a piece of each
+    /// long message that a peer reads here: a program that computes keeps its core, and the peer copies alone. True if
+    /// there was something to do.
+    pub(crate) fn step(&mut self, waited: bool) -> bool {
         let mut worked = false;
         if self.clocked > 0 {
             self.rank.tick(sys::monotonic_ns());
@@ -183,7 +185,7 @@ impl Driver {
                 worked |= self.take(self.known[i]);
             }
         }
-        worked | self.send()
+        worked | self.send() | (waited && self.rank.push())
     }
 
     /// Takes the packets that a peer has sent.
@@ -256,7 +258,9 @@ impl Driver {
                 worked = true;
             }
             worked |= self.tend();
-            if !self.rank.is_streaming() || !self.stream() {
+            // What is to be read was announced, so that its sender may take part.
+            let pulled = self.rank.pull();
+            if !pulled && !(self.rank.is_streaming() && self.stream()) {
                 break;
             }
             worked = true;
@@ -381,9 +385,11 @@ impl Driver {
         self.send();
     }
 
-    /// True if no packet waits for room in the ring of a peer that is still there.
+    /// True if no packet waits for room in the ring of a peer that is still there, and none writes into memory here.
     pub(crate) fn is_flushed(&self) -> bool {
-        !self.rank.is_streaming() && self.links.iter().flatten().all(|l| l.is_flushed())
+        !self.rank.is_streaming()
+            && !self.rank.is_pulling()
+            && self.links.iter().flatten().all(|l| l.is_flushed())
     }
 
     /// Tells every peer that this rank leaves, after everything sent before.

@@ -50,6 +50,7 @@ mod reach;
 mod ring;
 #[cfg(not(loom))]
 mod settings;
+pub mod share;
 #[cfg(not(loom))]
 mod team;
 #[cfg(not(loom))]

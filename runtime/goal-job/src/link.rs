@@ -2,9 +2,9 @@
 //!
 //! Every rank's segment has the same [`Layout`]: a bell; for each sender a word that says how much it has written
 //! (its *tail*); for each receiver a word that says how much of this rank's ring that receiver has read (*consumed*);
-//! and the rings. A sender that has its peer's segment mapped stores there itself. Any other sender posts puts to its
-//! queue pair, each with the tail as its signal. So a receiver only polls words of its own memory, whichever way the
-//! bytes come.
+//! for each sender a word of its long messages ([`share`](crate::share)); and the rings. A sender that has its peer's
+//! segment mapped stores there itself. Any other sender posts puts to its queue pair, each with the tail as its signal.
+//! So a receiver only polls words of its own memory, whichever way the bytes come.
 //!
 //! # Memory ordering
 //! The tail is stored with release after the record (a signal stays behind its put's data), and loaded with acquire:
@@ -14,6 +14,7 @@
 
 use crate::direct;
 use crate::ring::{self, Found, HEAD, RING};
+use crate::share::Cursor;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_goal::packet::{Packet, HEADER_BYTES};
@@ -59,8 +60,13 @@ impl Layout {
         PAGE + LINE * (self.ranks + receiver as usize)
     }
 
+    /// Offset of the word of a sender's long messages to this rank.
+    fn shared(self, sender: u32) -> usize {
+        PAGE + LINE * (2 * self.ranks + sender as usize)
+    }
+
     fn ring(self, sender: u32) -> usize {
-        (PAGE + 2 * LINE * self.ranks).next_multiple_of(PAGE) + RING as usize * sender as usize
+        (PAGE + 3 * LINE * self.ranks).next_multiple_of(PAGE) + RING as usize * sender as usize
     }
 
     /// Offset of the area of collectives without a schedule, of a [team](crate::team) by its number. Areas take memory
@@ -83,6 +89,15 @@ pub(crate) unsafe fn bell(base: *mut u8) -> &'static Bell {
     // SAFETY: who calls has the start of a segment, which begins with a bell, for which zero is a value. `world`
     // never unmaps segments.
     unsafe { &*base.cast() }
+}
+
+/// The word of the long messages that `sender` sends to the rank whose segment is mapped at `base`.
+///
+/// # Safety
+/// As [`bell`], and the layout is that of the job, which has this sender.
+pub(crate) unsafe fn shared(base: *mut u8, layout: Layout, sender: u32) -> &'static Cursor {
+    // SAFETY: a line of the segment of its own, which all processes access as an atomic word; zero is a value of it.
+    unsafe { &*base.wrapping_add(layout.shared(sender)).cast() }
 }
 
 /// The process id of the rank whose segment is mapped at `base`; 0 until the rank has written it.

@@ -203,7 +203,7 @@ impl Progress {
 
     fn step(&self, mut driver: MutexGuard<'_, Driver>, counted: u32) -> bool {
         let before = driver.running();
-        let worked = driver.step();
+        let worked = driver.step(self.duty.waiting() > 0);
         let now = driver.running();
         if now == before {
             return worked;

@@ -4,17 +4,38 @@
 //! waits for a processor. `process_vm_readv` copies once, without the other process. The system allows it to processes
 //! of one user that may trace each other; in a container, or where tracing is restricted, it does not, and messages
 //! take the ring.
+//!
+//! Of a long message the sender copies pieces too, by `process_vm_writev`, if it has nothing else to do: which, a word
+//! in the receiver's segment decides ([`crate::share`]).
 
-use crate::link;
-use hetmp_goal::rank::Reach;
+use crate::link::{self, Here};
+use crate::ring::RING;
+use crate::share::{Cursor, Found, MOST};
+use hetmp_goal::rank::{Copied, Reach};
+
+/// Bytes of a piece: what a ring holds, some microseconds' work.
+const PIECE: u64 = RING;
+
+/// Of a message of `bytes` bytes: how many pieces it has.
+fn pieces(bytes: u64) -> u64 {
+    bytes.div_ceil(PIECE)
+}
+
+/// A piece of a message: where it begins, and its length.
+fn piece(i: u64, bytes: u64) -> (u64, u64) {
+    (i * PIECE, (bytes - i * PIECE).min(PIECE))
+}
 
 /// The processes of the ranks whose segments are mapped here.
 #[derive(Debug)]
 pub(crate) struct Processes {
+    here: Here,
     /// By rank: where its segment is mapped; null if it is not.
     bases: Box<[*mut u8]>,
     /// By rank: whether its process can be read; `None` until that was tried.
     readable: Box<[Option<bool>]>,
+    /// By rank: a piece could not be written there.
+    refused: Box<[bool]>,
 }
 
 // SAFETY: the segments stay mapped as long as the process, and `link` reads atomic words of them only.
@@ -22,9 +43,12 @@ unsafe impl Send for Processes {}
 
 impl Processes {
     /// # Safety
-    /// Each of `bases` is null, or the start of a [`link::Layout`] that stays mapped as long as the process.
-    pub(crate) unsafe fn new(bases: Box<[*mut u8]>) -> Processes {
+    /// Each of `bases`, by rank, is null, or the start of a segment of the layout of `here` that stays mapped as long
+    /// as the process; so is the base of `here`.
+    pub(crate) unsafe fn new(here: Here, bases: Box<[*mut u8]>) -> Processes {
         Processes {
+            here,
+            refused: vec![false; bases.len()].into(),
             readable: vec![None; bases.len()].into(),
             bases,
         }
@@ -39,50 +63,143 @@ impl Processes {
         let mut found = [0u64; 2];
         let to = (&raw mut found).expose_provenance() as u64;
         // SAFETY: `found` has 16 bytes.
-        let read = unsafe { copy(pid, link::place_in_process(expected[0]), to, 16) };
+        let read = unsafe {
+            copy(
+                libc::process_vm_readv,
+                pid,
+                to,
+                link::place_in_process(expected[0]),
+                16,
+            )
+        };
         read && expected[1] != 0 && found == expected
     }
 }
 
-impl Reach for Processes {
-    fn read(&mut self, peer: u32, from: u64, to: u64, bytes: u64) -> bool {
+impl Processes {
+    /// The process of a rank, if it can be read.
+    fn process(&mut self, peer: u32) -> Option<u32> {
         let base = self.bases[peer as usize];
         if base.is_null() {
-            return false;
+            return None;
         }
         if self.readable[peer as usize].is_none() {
             self.readable[peer as usize] = Some(self.is_readable(peer));
         }
         // SAFETY: who called `new` has promised that `base` is the start of a `Layout` that stays mapped.
         let pid = unsafe { link::process(base) };
-        // SAFETY: the rank gives the place of a receive, which is as long as the message.
-        self.readable[peer as usize] == Some(true) && unsafe { copy(pid, from, to, bytes) }
+        (self.readable[peer as usize] == Some(true)).then_some(pid)
+    }
+
+    /// The word of the messages that `peer` sends here.
+    fn from(&self, peer: u32) -> &'static Cursor {
+        // SAFETY: who called `new` has promised that this is the start of a segment of the layout that stays mapped.
+        unsafe { link::shared(self.here.base, self.here.layout, peer) }
     }
 }
 
-/// Copies bytes of another process to this one. False if not all could be copied.
+impl Reach for Processes {
+    fn read(&mut self, peer: u32, from: u64, to: u64, bytes: u64) -> bool {
+        // SAFETY: the rank gives the place of a receive, which is as long as the message.
+        self.process(peer)
+            .is_some_and(|pid| unsafe { copy(libc::process_vm_readv, pid, to, from, bytes) })
+    }
+
+    fn has_pieces(&mut self, peer: u32, bytes: u64) -> bool {
+        (2..=MOST).contains(&pieces(bytes)) && self.process(peer).is_some()
+    }
+
+    fn open(&mut self, peer: u32, number: u32) -> bool {
+        self.from(peer).open(number)
+    }
+
+    fn pull(&mut self, peer: u32, number: u32, from: u64, to: u64, bytes: u64) -> Copied {
+        let cursor = self.from(peer);
+        match cursor.read(number, pieces(bytes)) {
+            Found::Piece(i) => {
+                let (at, n) = piece(i, bytes);
+                let (Some(from), Some(to)) = (from.checked_add(at), to.checked_add(at)) else {
+                    cursor.close();
+                    return Copied::Piece;
+                };
+                if !self.read(peer, from, to, n) {
+                    cursor.close();
+                }
+                Copied::Piece
+            }
+            Found::Written => Copied::Waits,
+            Found::Whole => Copied::All,
+            Found::Closed => Copied::Closed,
+        }
+    }
+
+    fn push(&mut self, peer: u32, number: u32, from: u64, to: u64, bytes: u64) -> bool {
+        if self.refused[peer as usize] {
+            return false;
+        }
+        let Some(pid) = self.process(peer) else {
+            return false;
+        };
+        let base = self.bases[peer as usize];
+        // SAFETY: who called `new` has promised that `base` is the start of a segment of the layout that stays mapped.
+        let (cursor, bell) = unsafe {
+            let me = self.here.rank;
+            (link::shared(base, self.here.layout, me), link::bell(base))
+        };
+        let Some(i) = cursor.write(number, pieces(bytes)) else {
+            return false;
+        };
+        let (at, n) = piece(i, bytes);
+        let wrote = match (from.checked_add(at), to.checked_add(at)) {
+            // SAFETY: the rank gives the place of a send that goes on, which is as long as the message.
+            (Some(from), Some(to)) => unsafe { copy(libc::process_vm_writev, pid, from, to, n) },
+            _ => false,
+        };
+        self.refused[peer as usize] = !wrote;
+        cursor.written(wrote);
+        // The receiver may have found nothing left to read, and sleep.
+        bell.ring();
+        wrote
+    }
+
+    fn close(&mut self, peer: u32) {
+        self.from(peer).close();
+    }
+}
+
+/// `process_vm_readv` or `process_vm_writev`.
+type Call = unsafe extern "C" fn(
+    libc::pid_t,
+    *const libc::iovec,
+    libc::c_ulong,
+    *const libc::iovec,
+    libc::c_ulong,
+    libc::c_ulong,
+) -> libc::ssize_t;
+
+/// Copies bytes between this process and another one. False if not all could be copied.
 ///
 /// # Safety
-/// `to` is the address of `bytes` bytes that can be written.
-unsafe fn copy(pid: u32, from: u64, to: u64, bytes: u64) -> bool {
+/// `here` is the address of `bytes` bytes that can be read, or written, as `call` does.
+unsafe fn copy(call: Call, pid: u32, here: u64, there: u64, bytes: u64) -> bool {
     let mut done = 0u64;
     while done < bytes {
         let piece = |at: u64| libc::iovec {
             iov_base: core::ptr::with_exposed_provenance_mut((at + done) as usize),
             iov_len: (bytes - done) as usize,
         };
-        let (Some(_), Some(_)) = (from.checked_add(bytes), to.checked_add(bytes)) else {
+        let (Some(_), Some(_)) = (here.checked_add(bytes), there.checked_add(bytes)) else {
             return false;
         };
-        let (here, there) = (piece(to), piece(from));
-        // SAFETY: who calls has promised that `here` can be written. The system checks `there`, which is not this
-        // process's.
+        let (mine, other) = (piece(here), piece(there));
+        // SAFETY: who calls has promised that `here` can be read or written. The system checks `there`, which is not
+        // this process's.
         let n = unsafe {
-            libc::process_vm_readv(
+            call(
                 pid as libc::pid_t,
-                &raw const here,
+                &raw const mine,
                 1,
-                &raw const there,
+                &raw const other,
                 1,
                 0,
             )
@@ -98,6 +215,7 @@ unsafe fn copy(pid: u32, from: u64, to: u64, bytes: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Layout;
 
     #[test]
     fn bytes_are_copied_and_what_is_not_there_is_refused() {
@@ -107,9 +225,15 @@ mod tests {
         let me = std::process::id();
         // SAFETY: `to` has 100,000 bytes.
         unsafe {
-            assert!(copy(me, at, into, 100_000));
-            assert!(!copy(me, 8, into, 100_000));
-            assert!(!copy(me, u64::MAX - 8, into, 100_000));
+            assert!(copy(libc::process_vm_readv, me, into, at, 100_000));
+            assert!(!copy(libc::process_vm_readv, me, into, 8, 100_000));
+            assert!(!copy(
+                libc::process_vm_readv,
+                me,
+                into,
+                u64::MAX - 8,
+                100_000
+            ));
         }
         assert_eq!(from, to);
     }
@@ -122,8 +246,13 @@ mod tests {
         let base = page.as_mut_ptr().cast::<u8>();
         page[9] = base.expose_provenance() as u64;
         page[10] = 5;
+        let here = Here {
+            rank: 0,
+            base,
+            layout: Layout::new(2),
+        };
         // SAFETY: a page that is there as long as `reach`; only the words of its first lines are read.
-        let mut reach = unsafe { Processes::new([core::ptr::null_mut(), base].into()) };
+        let mut reach = unsafe { Processes::new(here, [core::ptr::null_mut(), base].into()) };
         assert!(reach.is_readable(1));
         let other = vec![0u64; 512];
         page[9] = other.as_ptr().expose_provenance() as u64;

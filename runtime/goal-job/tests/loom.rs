@@ -1,7 +1,10 @@
-//! The hand-off between the program's threads and the progress thread, under all interleavings with few preemptions.
+//! The hand-off between the program's threads and the progress thread, and between two ranks that copy one message,
+//! under all interleavings with few preemptions.
 #![cfg(loom)]
 
 use hetmp_goal_job::duty::Duty;
+use hetmp_goal_job::share::{Cursor, Found};
+use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::sync::{Arc, Mutex};
 
@@ -123,4 +126,81 @@ fn a_run_begun_during_a_doze_is_not_missed() {
         }
         thread.join().unwrap();
     });
+}
+
+/// The pieces of a message, which loom watches: two accesses at once, or one that does not know of the other, fail.
+type Pieces = Arc<(Cursor, Vec<UnsafeCell<u32>>)>;
+
+fn copy(pieces: &Pieces, i: u64, add: u32) {
+    pieces.1[i as usize].with_mut(|at| unsafe { *at += add });
+}
+
+/// The receiver, until nothing is written any more. True if the message is whole.
+fn receive(pieces: &Pieces, number: u32, n: u64) -> bool {
+    loop {
+        match pieces.0.read(number, n) {
+            Found::Piece(i) => copy(pieces, i, 1),
+            Found::Written => loom::thread::yield_now(),
+            Found::Whole => return true,
+            Found::Closed => return false,
+        }
+    }
+}
+
+/// Each piece is copied once, by one of the two, and is there when the receiver finds the message whole. A sender that
+/// is late, with the number of the first message, leaves the second one alone.
+#[test]
+fn two_ranks_copy_each_piece_once() {
+    bounded(|| {
+        let pieces: Pieces =
+            Arc::new((Cursor::new(), (0..3).map(|_| UnsafeCell::new(0)).collect()));
+        assert!(pieces.0.open(1));
+        let theirs = pieces.clone();
+        let sender = loom::thread::spawn(move || {
+            while let Some(i) = theirs.0.write(1, 2) {
+                copy(&theirs, i, 1);
+                theirs.0.written(true);
+            }
+        });
+        assert!(receive(&pieces, 1, 2));
+        for i in 0..2 {
+            pieces.1[i].with(|at| assert_eq!(unsafe { *at }, 1));
+        }
+        assert!(pieces.0.open(2));
+        assert!(receive(&pieces, 2, 3));
+        for (i, times) in [2, 2, 1].into_iter().enumerate() {
+            pieces.1[i].with(|at| assert_eq!(unsafe { *at }, times));
+        }
+        sender.join().unwrap();
+    });
+}
+
+/// The receiver's run fails, or the sender cannot write: when the receiver finds the message closed, its memory is the
+/// program's again.
+#[test]
+fn nothing_is_written_after_the_end() {
+    for refused in [false, true] {
+        bounded(move || {
+            let pieces: Pieces =
+                Arc::new((Cursor::new(), (0..2).map(|_| UnsafeCell::new(0)).collect()));
+            assert!(pieces.0.open(1));
+            let theirs = pieces.clone();
+            let sender = loom::thread::spawn(move || {
+                while let Some(i) = theirs.0.write(1, 2) {
+                    copy(&theirs, i, 1);
+                    theirs.0.written(!refused);
+                }
+            });
+            if !refused {
+                pieces.0.close();
+            }
+            let whole = receive(&pieces, 1, 2);
+            assert!(refused || !whole);
+            for i in 0..2 {
+                copy(&pieces, i, 1);
+            }
+            assert!(pieces.0.open(2));
+            sender.join().unwrap();
+        });
+    }
 }

@@ -10,7 +10,7 @@
 //! | 8 | sequence, the offset of the payload, or whether the message was taken |
 //! | 4 | tag |
 //! | 4 | ticket of the sender, the count of credits or receives, or whether messages are missing |
-//! | 8 | bytes of the message |
+//! | 8 | bytes of the message, or where it goes |
 //!
 //! [`Packet::parse`] accepts or refuses any bytes.
 
@@ -120,6 +120,15 @@ pub enum Packet<P = Payload> {
         /// The receiver has read the message where it lies, and waits to hear that it was there.
         taken: bool,
     },
+    /// The offered message `ticket` is being read where it lies, piece by piece. Its sender may write pieces.
+    Share {
+        /// From the offer.
+        ticket: u32,
+        /// The receiver's number for the message.
+        promise: u32,
+        /// Where the message goes in the receiver's process.
+        into: u64,
+    },
     /// Refuses the offered message `ticket`: it is longer than its receive, which has failed.
     Refuse {
         /// From the offer.
@@ -180,6 +189,7 @@ const ABORT: u8 = 7;
 const CUT: u8 = 8;
 const ASK: u8 = 9;
 const ANSWER: u8 = 10;
+const SHARE: u8 = 11;
 
 impl<P: AsRef<[u8]>> Packet<P> {
     /// The packet in the form of a link: the header, and the payload that follows it.
@@ -217,6 +227,17 @@ impl<P: AsRef<[u8]>> Packet<P> {
                     tag: 0,
                 };
                 (ACCEPT, label, *ticket, 0, none)
+            }
+            Packet::Share {
+                ticket,
+                promise,
+                into,
+            } => {
+                let label = Label {
+                    context: *promise,
+                    ..nobody
+                };
+                (SHARE, label, *ticket, *into, none)
             }
             Packet::Refuse { ticket } => (REFUSE, nobody, *ticket, 0, none),
             Packet::Data {
@@ -322,6 +343,7 @@ impl<'b> Packet<&'b [u8]> {
                 ABORT => tag && ticket == 0 && length == 0 && plain,
                 CUT => sequence && tag && ticket == 0 && length == 0 && plain,
                 ASK => length == 0 && plain,
+                SHARE => sequence && tag && length != 0 && plain,
                 ANSWER => ticket <= 1 && length == 0 && plain,
                 _ => false,
             };
@@ -340,6 +362,11 @@ impl<'b> Packet<&'b [u8]> {
                 ticket,
                 promise: label.context,
                 taken: !sequence,
+            },
+            SHARE => Packet::Share {
+                ticket,
+                promise: label.context,
+                into: length,
             },
             REFUSE => Packet::Refuse { ticket },
             DATA => Packet::Data {

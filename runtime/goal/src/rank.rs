@@ -12,7 +12,7 @@
 //! Where the receiver can read the memory of the sender's process ([`Reach`]), it copies an offered message from there,
 //! once, and says so with its acceptance. The sender may have given up its run meanwhile, and the program may have used
 //! that memory again: so the receive is complete when the sender answers with an empty part, which it does while its
-//! run goes on.
+//! run goes on. A message of several pieces both ranks copy, if the sender has time ([`Packet::Share`]).
 //!
 //! # How much memory a peer can use
 //! A sender may have [`Limits::credits`] eager messages under way to each peer that no receive has taken yet. Beyond
@@ -51,9 +51,12 @@ use std::collections::{BinaryHeap, VecDeque};
 
 mod protocol;
 mod runs;
+mod sharing;
 mod slab;
 
 pub use protocol::Write;
+pub use sharing::{Copied, Reach};
+use sharing::{Help, Pull};
 pub(crate) use slab::RunId;
 use slab::Slab;
 
@@ -320,14 +323,6 @@ struct Peer {
     asked: Option<Label>,
 }
 
-/// Reads the memory of other ranks' processes.
-pub trait Reach: fmt::Debug + Send {
-    /// Copies `bytes` bytes at `from`, an address in the process of `peer`, to `to`, an address in this process that is
-    /// valid for that. False if that is not possible; then some may have been copied. What `peer` has said about `from`
-    /// is not trusted.
-    fn read(&mut self, peer: u32, from: u64, to: u64, bytes: u64) -> bool;
-}
-
 /// One rank of a job.
 #[derive(Debug)]
 pub struct Rank {
@@ -374,6 +369,10 @@ pub struct Rank {
     /// Operations that may begin. Empty between two calls.
     ready: Vec<usize>,
     reach: Option<Box<dyn Reach>>,
+    /// By sender: messages that this rank reads piece by piece, the first of each at this time. None is empty.
+    pulls: HashMap<u32, VecDeque<Pull>>,
+    /// Messages of this rank of which it may write pieces.
+    helps: Vec<Help>,
 }
 
 /// Ranks below this number are found by an index, others by a hash table.
@@ -418,6 +417,8 @@ impl Rank {
             spare: Vec::new(),
             ready: Vec::new(),
             reach: None,
+            pulls: HashMap::default(),
+            helps: Vec::new(),
         }
     }
 
@@ -448,7 +449,7 @@ impl Rank {
 
     /// Removes a run that is done, and returns its state and its memory. `None` while it goes on.
     pub fn take(&mut self, run: Handle) -> Option<(State, Box<dyn Memory + Send>)> {
-        if self.runs.get(run.0)?.state == State::Running {
+        if self.runs.get(run.0)?.state == State::Running || self.is_pulled(run.0) {
             return None;
         }
         let run = self.runs.remove(run.0)?;
@@ -458,11 +459,13 @@ impl Rank {
         Some((run.state, run.memory))
     }
 
-    /// The next run that has ended; each is returned once. Runs that were taken before are left out.
+    /// The next run that has ended; each is returned once. Runs that were taken before are left out, and runs that have
+    /// failed while a peer writes into their memory come when it no longer does.
     #[inline]
     pub fn ended(&mut self) -> Option<Handle> {
         loop {
-            let id = self.ended.pop_front()?;
+            let over = self.ended.iter().position(|id| !self.is_pulled(*id))?;
+            let id = self.ended.remove(over)?;
             if self.runs.get(id).is_some() {
                 return Some(Handle(id));
             }
@@ -475,11 +478,11 @@ impl Rank {
         self.open.len()
     }
 
-    /// True if a run that is not done still needs the peer.
+    /// True if a run that is not done still needs the peer, or the peer may write into one that has failed.
     #[must_use]
     pub fn needs(&self, peer: u32) -> bool {
         let needs = |id: &RunId| self.runs.get(*id).is_some_and(|r| r.needs(peer));
-        self.open.values().any(needs)
+        self.pulls.contains_key(&peer) || self.open.values().any(needs)
     }
 
     /// The next packet to send, and its target, which is never this rank. Parts of long messages go through

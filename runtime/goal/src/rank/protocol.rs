@@ -1,7 +1,7 @@
 //! The protocol with peers: sends messages, handles packets, and keeps what is between the two. Its rules are in
 //! [`super`](crate::rank).
 
-use super::{Failure, Offered, Peer, Promised, Rank, Run, RunId, State, Stream, NEAR};
+use super::{Failure, Offered, Peer, Promised, Pull, Rank, Run, RunId, State, Stream, NEAR};
 use crate::graph::Work;
 use crate::matching::{Early, Key, Posted};
 use crate::memory::{gather_into, scatter, total, Buffer};
@@ -50,6 +50,11 @@ impl Rank {
                 promise,
                 taken,
             } => !self.accept(from, ticket, promise, taken),
+            Packet::Share {
+                ticket,
+                promise,
+                into,
+            } => !self.shared(from, ticket, promise, into),
             Packet::Refuse { ticket } => !self.refuse(from, ticket),
             Packet::Data {
                 promise,
@@ -143,6 +148,9 @@ impl Rank {
         self.out.retain(|(to, _)| *to != peer);
         self.streams.remove(&peer);
         self.held.remove(&peer);
+        // A process that has ended writes nothing, and one that leaves does so after its last run.
+        self.pulls.remove(&peer);
+        self.helps.retain(|h| h.to != peer);
     }
 
     /// True if nothing is sent to the peer or taken from it any more.
@@ -508,8 +516,6 @@ impl Rank {
             self.fail(posted.run, Failure::Truncated { from, bytes, room });
             return;
         }
-        let taken = at != 0 && self.read_there(from, posted, bytes, at);
-        self.counts.taken += u64::from(taken);
         let promise = self.ticket();
         self.promised.insert(
             promise,
@@ -518,36 +524,37 @@ impl Rank {
                 run: posted.run,
                 place: posted.place,
                 bytes,
-                have: if taken { bytes } else { 0 },
+                have: 0,
             },
         );
-        let accept = Packet::Accept {
-            ticket,
-            promise,
-            taken,
-        };
-        self.out.push_back((from, accept));
+        let pull = Pull::new(
+            posted.run,
+            (ticket, promise),
+            bytes,
+            (at, self.place(posted)),
+        );
+        self.begin_pull(from, pull);
     }
 
-    /// Reads a message that fits into its receive where it lies in its sender's process.
-    fn read_there(&mut self, from: u32, posted: Posted, bytes: u64, at: u64) -> bool {
-        let (Some(reach), Some(run)) = (&mut self.reach, self.runs.get(posted.run)) else {
-            return false;
+    /// The address of a receive that lies in one piece; 0 of any other.
+    fn place(&self, posted: Posted) -> u64 {
+        let Some(run) = self.runs.get(posted.run) else {
+            return 0;
         };
-        let Work::Recv { into, .. } = run.counters.schedule().work(posted.place) else {
-            return false;
-        };
-        let to = match &into[..] {
-            [piece] => run.memory.address(piece),
+        match run.counters.schedule().work(posted.place) {
+            Work::Recv { into, .. } => match &into[..] {
+                [piece] => run.memory.address(piece),
+                _ => 0,
+            },
             _ => 0,
-        };
-        to != 0 && run.state == State::Running && reach.read(from, at, to, bytes)
+        }
     }
 
     /// The peer has answered an offer. `None` if there was no such offer to it.
     fn answered(&mut self, by: u32, ticket: u32) -> Option<Offered> {
         let offered = *self.offered.get(&ticket).filter(|o| o.to == by)?;
         self.offered.remove(&ticket);
+        self.helps.retain(|h| h.ticket != ticket);
         self.peer(by).offered -= 1;
         Some(offered)
     }

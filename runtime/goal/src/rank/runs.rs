@@ -216,6 +216,7 @@ impl Rank {
                 .push_back((peer, Packet::Abort { context, sequence }));
         }
         self.matching.forget_run(id);
+        self.close_pulls(id);
         // Its promises and offers stay known until the peer answers; the answer is then dropped.
         self.close(id);
     }
