@@ -260,7 +260,7 @@ impl Driver {
             worked |= self.tend();
             // What is to be read was announced, so that its sender may take part.
             let pulled = self.rank.pull();
-            if !pulled && !(self.rank.is_streaming() && self.stream()) {
+            if !(pulled || self.rank.is_streaming() && self.stream()) {
                 break;
             }
             worked = true;

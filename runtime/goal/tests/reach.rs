@@ -147,10 +147,10 @@ fn exchange([(a, _), (b, _)]: &mut [(Rank, Handle); 2]) {
         if to.is_none() && from.is_none() {
             break;
         }
-        for (_, packet) in to {
+        if let Some((_, packet)) = to {
             b.bytes(0, &packet.to_bytes());
         }
-        for (_, packet) in from {
+        if let Some((_, packet)) = from {
             a.bytes(1, &packet.to_bytes());
         }
     }
