@@ -36,6 +36,8 @@ pub(crate) struct Processes {
     readable: Box<[Option<bool>]>,
     /// By rank: a piece could not be written there.
     refused: Box<[bool]>,
+    /// By rank: the message before whose first piece its process was looked at again.
+    sure: Box<[Option<u32>]>,
 }
 
 // SAFETY: the segments stay mapped as long as the process, and `link` reads atomic words of them only.
@@ -49,6 +51,7 @@ impl Processes {
         Processes {
             here,
             refused: vec![false; bases.len()].into(),
+            sure: vec![None; bases.len()].into(),
             readable: vec![None; bases.len()].into(),
             bases,
         }
@@ -140,6 +143,12 @@ impl Reach for Processes {
         let Some(pid) = self.process(peer) else {
             return false;
         };
+        // Another process may have got the number of one that has died.
+        if self.sure[peer as usize] != Some(number) {
+            self.refused[peer as usize] = !self.is_readable(peer);
+            self.sure[peer as usize] = Some(number);
+            return self.push(peer, number, from, to, bytes);
+        }
         let base = self.bases[peer as usize];
         // SAFETY: who called `new` has promised that `base` is the start of a segment of the layout that stays mapped.
         let (cursor, bell) = unsafe {
