@@ -149,7 +149,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     };
     let Some(serve) = engine_function(c"hetmp_across_node") else {
         fail(format_args!(
-            "libhetmp.so: another version (expected one built with libhetmp_dsm.so)"
+            "libhetmp.so: another version (expected one of the same cargo build --release as libhetmp_dsm.so)"
         ));
     };
     if std::fs::read_dir("/proc/self/task").is_ok_and(|all| all.count() > 1) {
@@ -357,7 +357,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         let install: extern "C" fn(*const offers::Table) -> bool = core::mem::transmute(install);
         if !install(table) {
             fail(format_args!(
-                "libhetmp.so: another version (expected one built with libhetmp_dsm.so)"
+                "libhetmp.so: another version (expected one of the same cargo build --release as libhetmp_dsm.so)"
             ));
         }
         if me != 0 {

@@ -158,8 +158,7 @@ fn show_report(
 ) {
     if files.is_empty() {
         hetmp_core::report::warn(format_args!(
-            "report: '{}': the program left none (expected one where it, not only a process that it forks, uses OpenMP \
-             and may write there)",
+            "report: '{}': the program left none: it ran no parallel region, or only in a process that it forked",
             program.display()
         ));
     }
