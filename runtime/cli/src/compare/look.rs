@@ -4,21 +4,20 @@
 use super::once::once;
 use super::Way;
 use crate::report;
+use crate::run::watch::Scratch;
 use std::fs;
 use std::path::Path;
 
 /// One line. `None`: the program used no OpenMP, as far as processes could write reports.
 pub(super) fn look(way: &mut Way, input: Option<&Path>) -> std::io::Result<Option<String>> {
-    let folder = std::env::temp_dir().join(format!("hetmp-compare-{}.d", std::process::id()));
-    fs::create_dir(&folder)?;
-    way.command.env("HETMP_REPORT", folder.join("%p.json"));
+    let folder = Scratch::new()?;
+    way.command.env("HETMP_REPORT", folder.0.join("%p.json"));
     let ran = once(&mut way.command, input);
     way.command.env_remove("HETMP_REPORT");
-    let reports = fs::read_dir(&folder).map(|all| all.flatten().map(|entry| entry.path()));
+    let reports = fs::read_dir(&folder.0).map(|all| all.flatten().map(|entry| entry.path()));
     let reports: Vec<_> = reports.into_iter().flatten().collect();
     let parts = reports.iter().flat_map(|file| report::reach_of(file));
     let line = sum(parts.collect());
-    let _ = fs::remove_dir_all(&folder);
     // Who crashed left none.
     ran.map(|run| match run.status.success() {
         true => line,

@@ -10,7 +10,7 @@
 
 pub(crate) mod choice;
 pub(crate) mod program;
-mod watch;
+pub(crate) mod watch;
 
 use crate::outputs::{self, By};
 use crate::Output;

@@ -38,7 +38,7 @@ const PASSED: [libc::c_int; 8] = [
 ];
 
 /// A folder that is removed with its contents.
-struct Scratch(PathBuf);
+pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -48,7 +48,7 @@ impl Drop for Scratch {
 
 impl Scratch {
     /// A new folder that only this user can access.
-    fn new() -> std::io::Result<Scratch> {
+    pub(crate) fn new() -> std::io::Result<Scratch> {
         use std::os::unix::fs::DirBuilderExt as _;
         // The program may change its folder before it uses OpenMP.
         let base = std::path::absolute(std::env::temp_dir())?;
